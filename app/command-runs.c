@@ -216,16 +216,17 @@ add_settings (LoomJson *json, const LoomRunTable *table, guint row)
 }
 
 static void
-add_curve (LoomJson *json, const GArray *curve)
+add_curve (LoomJson *json, const LoomSeries *curve)
 {
   loom_json_begin_array (json, "curve");
-  for (guint i = 0; i < curve->len; i++)
+  for (gsize i = 0; i < loom_series_length (curve); i++)
     {
-      const LoomRunPoint *point = &g_array_index (curve, LoomRunPoint, i);
+      double step;
 
+      loom_series_get (curve, i, &step, NULL);
       loom_json_begin_array (json, NULL);
-      loom_json_number (json, NULL, point->step);
-      loom_json_number (json, NULL, point->loss);
+      loom_json_number (json, NULL, step);
+      loom_json_number (json, NULL, loom_series_mean (curve, i));
       loom_json_end_array (json);
     }
   loom_json_end_array (json);

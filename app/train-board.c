@@ -6,9 +6,8 @@
 
 #include <math.h>
 
-#define SNAPSHOTS   50    /* of a run */
-#define GRADIENTS   24    /* weights whose gradients are written: one plan computes them, and keeps 32 values */
-#define MOST_POINTS 20000 /* steps with scalars, as in events.jsonl */
+#define SNAPSHOTS 50 /* of a run */
+#define GRADIENTS 24 /* weights whose gradients are written: one plan computes them, and keeps 32 values */
 
 struct _TrainBoard
 {
@@ -16,7 +15,6 @@ struct _TrainBoard
   BoardFile *file;
   GPtrArray *watched; /* the tensors of the graph's pins, names (transfer none) */
   gint64 steps;       /* between two snapshots */
-  gint64 stride;      /* between two steps with scalars */
   gint64 shown;       /* the step of the last snapshot; -1: none */
   gboolean is_asked;  /* a snapshot is to be taken before the next step */
   GError *error;      /* the first */
@@ -134,7 +132,7 @@ train_board_step (TrainBoard *self, const LoomTrainerStep *step)
 {
   if (self == NULL || self->error != NULL)
     return;
-  if (step->step % self->stride == 0 || step->step == step->total_steps)
+  if (step->is_recorded || step->step == step->total_steps)
     {
       GByteArray *summary = g_byte_array_new ();
 
@@ -222,7 +220,6 @@ train_board_new (LoomTrainer *trainer, const char *path, const char *run, GError
     return NULL;
   self->watched = watched_of (loom_trainer_graph (trainer));
   self->steps = MAX (1, total / SNAPSHOTS);
-  self->stride = MAX (1, total / MOST_POINTS);
   self->shown = -1;
   if (is_first)
     add (self, 0, BOARD_EVENT_GRAPH, board_graph_new (loom_trainer_net (trainer)));

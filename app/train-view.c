@@ -158,11 +158,8 @@ print_json_step (TrainView *view, LoomTrainer *trainer, const LoomTrainerStep *s
   loom_json_fixed (json, "time", (double)(now - view->start) / G_USEC_PER_SEC, 6);
   loom_json_number (json, "items_per_second", s->items_per_second > 0 ? s->items_per_second : NAN);
   command_event_print (json);
-  if (now - view->last_flush > FLUSH_US)
-    {
-      flush (view, trainer);
-      view->last_flush = now;
-    }
+  if (loom_rate_is_due (&view->flushes, now))
+    flush (view, trainer);
 }
 
 static void
@@ -180,12 +177,10 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
     {
       print_epoch (view, trainer, s);
       if (!view->terminal)
-        view->last = now;
+        view->bars.last = now;
     }
-  if (view->silent || now - view->last < (view->terminal ? REDRAW_US : SPARSE_US))
-    return;
-  view->last = now;
-  draw_bar (view, trainer, s);
+  if (!view->silent && loom_rate_is_due (&view->bars, now))
+    draw_bar (view, trainer, s);
 }
 
 /* Rows are classes, columns predictions. */
@@ -349,7 +344,9 @@ train_view_begin (TrainView *view, const Command *command, LoomTrainer *trainer)
   view->terminal = isatty (STDERR_FILENO);
   view->silent = view->json && (!view->terminal || isatty (STDOUT_FILENO));
   view->recent_loss = NAN;
-  view->start = view->last = view->last_flush = view->epoch_start = g_get_monotonic_time ();
+  view->start = view->epoch_start = g_get_monotonic_time ();
+  view->bars = (LoomRate){ view->terminal ? REDRAW_US : SPARSE_US, view->start };
+  view->flushes = (LoomRate){ FLUSH_US, view->start };
   loom_trainer_set_observer (trainer, &observer, view);
 }
 

@@ -11,8 +11,9 @@ typedef struct
   gboolean lost;    /* standard output cannot be written */
   gboolean by_step; /* a loss without data: an epoch is one step */
   gint64 epochs;
-  gint64 last, last_flush, epoch_start, start; /* µs */
-  double recent_loss;                          /* mean over the last recent_steps; NaN: no step yet */
+  gint64 epoch_start, start; /* µs */
+  LoomRate bars, flushes;
+  double recent_loss; /* mean over the last recent_steps; NaN: no step yet */
   gint64 recent_steps;
   gboolean only_eval;  /* evaluates only, */
   gint64 weights_step; /* with the weights after this step; -1: unknown */

@@ -13,6 +13,8 @@
 #include "engine/core/loom-hash.h"
 #include "engine/core/loom-json.h"
 #include "engine/core/loom-module.h"
+#include "engine/core/loom-rate.h"
+#include "engine/core/loom-series.h"
 #include "engine/core/loom-tensor.h"
 #include "engine/core/loom-text.h"
 #include "engine/data/loom-csv-guess.h"

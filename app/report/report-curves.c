@@ -16,27 +16,12 @@ draw_plot (cairo_t *cr, PangoContext *context, double width, double height, gpoi
   studio_plot_draw (data, cr, context, &style, width, height, -1);
 }
 
-/* Points that are not finite are gaps. */
-static StudioSeries *
-series_of (const GArray *points)
-{
-  StudioSeries *series = studio_series_new ();
-
-  for (guint i = 0; i < points->len; i++)
-    {
-      const ReportPoint *p = &g_array_index (points, ReportPoint, i);
-      studio_series_append (series, p->x, p->y);
-    }
-  return series;
-}
-
 static void
-add_curve (StudioPlot *plot, const char *label, StudioPlotCurveStyle style, const GArray *points)
+add_curve (StudioPlot *plot, const char *label, StudioPlotCurveStyle style, LoomSeries *series)
 {
-  g_autoptr (StudioSeries) series = series_of (points);
   double x, y;
 
-  if (studio_series_last (series, &x, &y))
+  if (loom_series_last (series, &x, &y))
     studio_plot_add_curve (plot, label, style, series);
 }
 
@@ -50,7 +35,7 @@ label_of (const ReportSeries *series)
 static gboolean
 is_curve (const ReportSeries *series)
 {
-  return series->points->len > 1;
+  return loom_series_length (series->points) > 1;
 }
 
 /* name: of the evaluations that are curves of this plot. */
@@ -95,7 +80,7 @@ add_plot (ReportPage *page, const ReportData *data, const char *name)
 gboolean
 report_has_curves (const ReportData *data)
 {
-  return data->losses->len > 0 || data->evaluations->len > 0;
+  return loom_series_length (data->losses) > 0 || data->evaluations->len > 0;
 }
 
 void

@@ -146,7 +146,7 @@ report_data_free (ReportData *self)
   g_clear_pointer (&self->run, loom_run_summary_unref);
   g_free (self->settings.device);
   g_free (self->program);
-  g_clear_pointer (&self->losses, g_array_unref);
+  g_clear_pointer (&self->losses, loom_series_unref);
   g_clear_pointer (&self->evaluations, g_ptr_array_unref);
   g_clear_pointer (&self->changes, g_ptr_array_unref);
   g_free (self->branch_of);

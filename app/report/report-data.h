@@ -4,17 +4,12 @@
 #include "engine/loom-run.h"
 #include "engine/runs/loom-runs.h"
 
-typedef struct
-{
-  double x, y;
-} ReportPoint;
-
 /* The evaluations of one split after steps, and the values of one metric at them. */
 typedef struct
 {
-  char *name;     /* "loss", "accuracy" */
-  char *split;    /* "val", "test" */
-  GArray *points; /* ReportPoint: step, value */
+  char *name;  /* "loss", "accuracy" */
+  char *split; /* "val", "test" */
+  LoomSeries *points;
 } ReportSeries;
 
 /* A value of <train> that was changed while the run went on. */
@@ -45,7 +40,7 @@ typedef struct
   LoomTrainSpec *spec; /* NULL: the graph can no longer be trained */
   LoomRunSettings settings;
   char *program;          /* "gradloom 0.1.0", the version that trained; NULL: not known */
-  GArray *losses;         /* ReportPoint: each recorded step and its loss; NaN: not finite */
+  LoomSeries *losses;     /* of the recorded steps; NaN: not finite */
   GPtrArray *evaluations; /* ReportSeries */
   GPtrArray *changes;     /* ReportChange */
   char *branch_of;        /* the run that this one continues; NULL: none */

@@ -1,5 +1,4 @@
-/* Each line of events.jsonl is one JSON object. Lines of steps are many, so that their two numbers are found by name;
- * others are parsed. */
+/* Each line of events.jsonl is one JSON object. */
 #include "app/report/report-events.h"
 
 #include <json-glib/json-glib.h>
@@ -8,41 +7,18 @@
 
 #define MOST_BYTES (256 * 1024 * 1024)
 
-static const char step_line[] = "{\"event\":\"step\",";
-
-/* The number after a key; NaN: there is none, or it is null. */
-static double
-number_after (const char *line, const char *key)
-{
-  const char *at = strstr (line, key);
-  char *end;
-  double value;
-
-  if (at == NULL)
-    return NAN;
-  value = g_ascii_strtod (at + strlen (key), &end);
-  return end > at + strlen (key) ? value : NAN;
-}
-
-static void
-add_step (ReportData *self, const char *line)
-{
-  const ReportPoint point = { number_after (line, "\"step\":"), number_after (line, "\"loss\":") };
-
-  if (isfinite (point.x))
-    g_array_append_val (self->losses, point);
-}
-
 /* Events have only some steps of a long run, and of a killed one not the last. */
 static void
 add_last_step (ReportData *self)
 {
   const LoomRunLog *log = &self->run->log;
-  const guint n = self->losses->len;
-  const ReportPoint last = { (double)log->step, log->loss };
+  const gsize n = loom_series_length (self->losses);
+  double last = 0;
 
-  if (last.x > 0 && (n == 0 || last.x > g_array_index (self->losses, ReportPoint, n - 1).x))
-    g_array_append_val (self->losses, last);
+  if (n > 0)
+    loom_series_get (self->losses, n - 1, &last, NULL);
+  if ((double)log->step > last)
+    loom_series_append (self->losses, (double)log->step, log->loss);
 }
 
 static void
@@ -52,14 +28,13 @@ series_free (gpointer data)
 
   g_free (series->name);
   g_free (series->split);
-  g_array_unref (series->points);
+  loom_series_unref (series->points);
   g_free (series);
 }
 
 static void
 add_value (ReportData *self, const char *split, const char *name, double step, double value)
 {
-  const ReportPoint point = { step, value };
   ReportSeries *series = NULL;
 
   for (guint i = 0; i < self->evaluations->len && series == NULL; i++)
@@ -70,10 +45,10 @@ add_value (ReportData *self, const char *split, const char *name, double step, d
   if (series == NULL)
     {
       series = g_new (ReportSeries, 1);
-      *series = (ReportSeries){ g_strdup (name), g_strdup (split), g_array_new (FALSE, FALSE, sizeof (ReportPoint)) };
+      *series = (ReportSeries){ g_strdup (name), g_strdup (split), loom_series_new (LOOM_SERIES_MOST) };
       g_ptr_array_add (self->evaluations, series);
     }
-  g_array_append_val (series->points, point);
+  loom_series_append (series->points, step, value);
 }
 
 static void
@@ -81,23 +56,14 @@ add_evaluation (ReportData *self, JsonObject *event)
 {
   const char *split = loom_run_event_text (event, "split", "");
   const double step = loom_run_event_number (event, "step");
-  JsonNode *metrics = json_object_get_member (event, "metrics");
-  JsonObjectIter iter;
-  const char *name;
+  g_autoptr (GArray) values = NULL;
+  g_autoptr (GPtrArray) names = loom_run_event_metrics (event, &values);
 
   if (isnan (step))
     return;
   add_value (self, split, "loss", step, loom_run_event_number (event, "loss"));
-  if (metrics == NULL || !JSON_NODE_HOLDS_OBJECT (metrics))
-    return;
-  json_object_iter_init (&iter, json_node_get_object (metrics));
-  while (json_object_iter_next (&iter, &name, NULL))
-    {
-      const double value = loom_run_event_number (json_node_get_object (metrics), name);
-
-      if (!isnan (value))
-        add_value (self, split, name, step, value);
-    }
+  for (guint i = 0; i < values->len; i++)
+    add_value (self, split, names->pdata[i], step, g_array_index (values, double, i));
 }
 
 static void
@@ -127,12 +93,13 @@ add_change (ReportData *self, JsonObject *event)
 static void
 add_line (ReportData *self, JsonParser *parser, const char *line)
 {
+  LoomRunStep step;
   JsonObject *event;
   const char *kind;
 
-  if (g_str_has_prefix (line, step_line))
+  if (loom_run_event_step (line, line + strlen (line), &step))
     {
-      add_step (self, line);
+      loom_series_append (self->losses, (double)step.step, step.loss);
       return;
     }
   event = loom_run_event_parse (parser, line, strlen (line));
@@ -158,7 +125,7 @@ report_events_read (ReportData *self, LoomFolder *run, GError **error)
   g_autofree char *text = NULL, *path = loom_folder_path_of (run, LOOM_RUN_EVENTS);
   char *line, *rest;
 
-  self->losses = g_array_new (FALSE, FALSE, sizeof (ReportPoint));
+  self->losses = loom_series_new (LOOM_SERIES_MOST);
   self->evaluations = g_ptr_array_new_with_free_func (series_free);
   self->changes = g_ptr_array_new_with_free_func (change_free);
   if (!g_file_test (path, G_FILE_TEST_EXISTS))

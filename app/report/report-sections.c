@@ -40,8 +40,10 @@ last_evaluation (const ReportData *data, const char *name)
 static void
 add_last (ReportBlock *facts, const ReportSeries *series)
 {
-  const ReportPoint *last = &g_array_index (series->points, ReportPoint, series->points->len - 1);
-  g_autofree char *value = studio_format_number (last->y), *step = count (last->x);
+  double x, y;
+
+  loom_series_get (series->points, loom_series_length (series->points) - 1, &x, &y);
+  g_autofree char *value = studio_format_number (y), *step = count (x);
   g_autofree char *text = g_strdup_printf (_ ("%1$s at step %2$s"), value, step);
   g_autofree char *name = g_strdup_printf ("%s (%s)", series->name, series->split);
 

@@ -1,44 +1,31 @@
-/* Points and evaluations of a run, thinned out evenly so that their number is bounded. */
+/* The points of a run, or its evaluations on a split, whose number is bounded: a series for each figure, all with the
+ * same steps. */
 #pragma once
 
 #include "app/worker/worker.h"
 
-/* The last point of every `stride` steps, less than `most`; always includes the newest. */
+enum
+{
+  WORKER_EPOCH,
+  WORKER_LOSS,
+  WORKER_LR, /* not of evaluations */
+  WORKER_METRICS,
+  WORKER_N_FIGURES = WORKER_METRICS + WORKER_MAX_METRICS
+};
+
 typedef struct
 {
-  WorkerPoint *point;
-  guint n, most;
-  gint64 stride;
+  LoomSeries *figure[WORKER_N_FIGURES];
 } WorkerCurve;
 
-/* size: of the points' memory, which is not allocated again; most: at most that. */
-void worker_curve_init (WorkerCurve *curve, guint size, guint most);
+/* most: the largest number of points, as of loom_series_new(). */
+void worker_curve_init (WorkerCurve *curve, guint most);
 void worker_curve_clear (WorkerCurve *curve);
 /* Removes all points. */
 void worker_curve_forget (WorkerCurve *curve, guint most);
-/* Never allocates. */
-void worker_curve_add (WorkerCurve *curve, const WorkerPoint *point);
-/* `to` has at least the size of `from`. */
-void worker_curve_copy (WorkerCurve *to, const WorkerCurve *from);
-
-typedef struct
-{
-  char *split;
-  gint64 nth; /* evaluation of the run */
-  gint64 step, epoch;
-  double loss, metric[WORKER_MAX_METRICS];
-} WorkerEval;
-
-void worker_eval_free (WorkerEval *eval);
-
-/* The last of every `stride` evaluations of a split, at most 16 in all; always includes the newest. */
-typedef struct
-{
-  GQueue all; /* WorkerEval */
-  gint64 stride;
-} WorkerEvals;
-
-/* Also initialises one whose bytes are zero. */
-void worker_evals_clear (WorkerEvals *evals);
-/* eval: (transfer full) */
-void worker_evals_add (WorkerEvals *evals, WorkerEval *eval);
+/* Makes it equal to another one. */
+void worker_curve_set (WorkerCurve *curve, const WorkerCurve *from);
+guint worker_curve_length (const WorkerCurve *curve);
+void worker_curve_add (WorkerCurve *curve, gint64 step, const double figure[WORKER_N_FIGURES]);
+/* Returns the step of a point, and its figures. */
+gint64 worker_curve_get (const WorkerCurve *curve, guint i, double figure[WORKER_N_FIGURES]);

@@ -1,10 +1,10 @@
 /* The worker's bounded queue of messages.
  *
  * Signals that Studio does not read stay in this process's memory, and a stopped Studio must not make it grow: a batch
- * of signals is sent, and the next one only after the last has been written. Until then points are thinned out evenly,
- * and for other signals the newest replaces older ones.
+ * of signals is sent, and the next one only after the last has been written. Until then points are merged evenly, and
+ * for other signals the newest replaces older ones.
  *
- * What a client that attaches later must know of the run is kept: its thinned curve, and the newest of each figure.
+ * What a client that attaches later must know of the run is kept: its merged curve, and the newest of each figure.
  *
  * All pending messages are one batch under one lock. The serve thread exchanges it for an empty one and sends it
  * without the lock, so the compute thread never waits for a message to be built, and a client that receives "done" has
@@ -16,6 +16,7 @@
 
 #define MAX_POINTS 8192 /* of the curve that a client receives when it attaches */
 #define MAX_BATCH  128  /* points of a batch: a fast run has thousands, more than a chart shows */
+#define MAX_EVALS  8    /* evaluations of a batch on a split: each is a message */
 #define MAX_LIST   256  /* problems and states to be sent */
 
 typedef struct
@@ -31,8 +32,8 @@ typedef struct
 /* The pending messages. */
 typedef struct
 {
-  WorkerCurve curve;
-  WorkerEvals evals;
+  WorkerCurve curve, evals[LOOM_N_SPLITS];
+  LoomTrainerStep newest; /* of the curve, without metrics */
   GQueue states, problems;
   char *memory_device; /* NULL: no new figures of memory */
   gsize memory[LOOM_N_OWNERS];
@@ -56,9 +57,9 @@ typedef struct
 typedef struct
 {
   WorkerCurve curve;
-  gint64 n_evals;
-  State *state;        /* NULL: none yet */
-  char *memory_device; /* NULL: likewise */
+  LoomTrainerStep newest; /* likewise */
+  State *state;           /* NULL: none yet */
+  char *memory_device;    /* NULL: likewise */
   gsize memory[LOOM_N_OWNERS];
   LoomTrainerDeviceMemory driver;
   double base_lr; /* NaN: unknown */
@@ -111,8 +112,9 @@ static void
 batch_init (Batch *b)
 {
   *b = (Batch){ .base_lr = NAN };
-  worker_curve_init (&b->curve, MAX_POINTS, MAX_BATCH);
-  worker_evals_clear (&b->evals);
+  worker_curve_init (&b->curve, MAX_BATCH);
+  for (guint i = 0; i < LOOM_N_SPLITS; i++)
+    worker_curve_init (&b->evals[i], MAX_EVALS);
   g_queue_init (&b->states);
   g_queue_init (&b->problems);
 }
@@ -121,18 +123,32 @@ static void
 batch_clear (Batch *b)
 {
   worker_curve_clear (&b->curve);
+  for (guint i = 0; i < LOOM_N_SPLITS; i++)
+    worker_curve_clear (&b->evals[i]);
   g_queue_clear_full (&b->states, (GDestroyNotify)state_free);
-  worker_evals_clear (&b->evals);
   g_queue_clear_full (&b->problems, (GDestroyNotify)problem_free);
   g_free (b->memory_device);
   g_free (b->checkpoint_path);
 }
 
+/* The points and evaluations. */
+static void
+batch_forget (Batch *b)
+{
+  worker_curve_forget (&b->curve, MAX_BATCH);
+  for (guint i = 0; i < LOOM_N_SPLITS; i++)
+    worker_curve_forget (&b->evals[i], MAX_EVALS);
+}
+
 static gboolean
 batch_is_empty (const Batch *b)
 {
-  return b->curve.n == 0 && b->states.length == 0 && b->evals.all.length == 0 && b->problems.length == 0
-         && b->memory_device == NULL && isnan (b->base_lr) && b->checkpoint_path == NULL;
+  guint n = worker_curve_length (&b->curve);
+
+  for (guint i = 0; i < LOOM_N_SPLITS; i++)
+    n += worker_curve_length (&b->evals[i]);
+  return n == 0 && b->states.length == 0 && b->problems.length == 0 && b->memory_device == NULL && isnan (b->base_lr)
+         && b->checkpoint_path == NULL;
 }
 
 WorkerOutbox *
@@ -144,7 +160,7 @@ worker_outbox_new (LoomBusWorker1 *bus, GDBusConnection *connection)
   o->connection = g_object_ref (connection);
   batch_init (&o->sent);
   batch_init (&o->waiting);
-  worker_curve_init (&o->known.curve, MAX_POINTS, MAX_POINTS);
+  worker_curve_init (&o->known.curve, MAX_POINTS);
   o->known.base_lr = NAN;
   o->run.metric_name = g_new0 (char *, 1);
   g_mutex_init (&o->lock);
@@ -174,10 +190,9 @@ worker_outbox_begin (WorkerOutbox *o, const char *const *metric_name, guint n_me
   Run *run = &o->run;
 
   g_mutex_lock (&o->lock);
-  worker_curve_forget (&o->waiting.curve, MAX_BATCH);
+  batch_forget (&o->waiting);
   worker_curve_forget (&o->known.curve, MAX_POINTS);
   g_clear_pointer (&o->known.checkpoint_path, g_free);
-  worker_evals_clear (&o->waiting.evals);
   g_strfreev (run->metric_name);
   run->n_metrics = MIN (n_metrics, WORKER_MAX_METRICS);
   run->metric_name = g_new0 (char *, run->n_metrics + 1);
@@ -185,16 +200,20 @@ worker_outbox_begin (WorkerOutbox *o, const char *const *metric_name, guint n_me
     run->metric_name[i] = g_strdup (metric_name[i]);
   run->total_steps = total_steps;
   run->epochs = epochs;
-  o->known.n_evals = 0;
   g_mutex_unlock (&o->lock);
 }
 
 void
-worker_outbox_point (WorkerOutbox *o, const WorkerPoint *point)
+worker_outbox_step (WorkerOutbox *o, const LoomTrainerStep *step)
 {
+  double figure[WORKER_N_FIGURES] = { (double)step->epoch, step->loss, step->lr };
+
+  for (guint i = 0; i < MIN (step->n_metrics, WORKER_MAX_METRICS); i++)
+    figure[WORKER_METRICS + i] = step->metric[i];
   g_mutex_lock (&o->lock);
-  worker_curve_add (&o->waiting.curve, point);
-  worker_curve_add (&o->known.curve, point);
+  worker_curve_add (&o->waiting.curve, step->step, figure);
+  worker_curve_add (&o->known.curve, step->step, figure);
+  o->waiting.newest = o->known.newest = *step;
   g_mutex_unlock (&o->lock);
 }
 
@@ -223,16 +242,15 @@ worker_outbox_state (WorkerOutbox *o, const char *state, const char *message)
 void
 worker_outbox_eval (WorkerOutbox *o, const LoomTrainerEval *eval)
 {
-  WorkerEval *e = g_new0 (WorkerEval, 1);
+  double figure[WORKER_N_FIGURES] = { (double)eval->epoch, eval->loss };
+  LoomSplit split = 0;
 
-  e->split = g_strdup (eval->split);
-  e->step = eval->step;
-  e->epoch = eval->epoch;
-  e->loss = eval->loss;
-  memcpy (e->metric, eval->metric, MIN (eval->n_metrics, WORKER_MAX_METRICS) * sizeof (double));
+  while (!g_str_equal (loom_split_name (split), eval->split))
+    split++;
+  for (guint i = 0; i < MIN (eval->n_metrics, WORKER_MAX_METRICS); i++)
+    figure[WORKER_METRICS + i] = eval->metric[i];
   g_mutex_lock (&o->lock);
-  e->nth = o->known.n_evals++;
-  worker_evals_add (&o->waiting.evals, e);
+  worker_curve_add (&o->waiting.evals[split], eval->step, figure);
   g_mutex_unlock (&o->lock);
 }
 
@@ -339,7 +357,8 @@ queue_known (WorkerOutbox *o)
   Batch *b = &o->waiting;
 
   g_mutex_lock (&o->lock);
-  worker_curve_copy (&b->curve, &o->known.curve);
+  worker_curve_set (&b->curve, &o->known.curve);
+  b->newest = o->known.newest;
   g_queue_clear_full (&b->states, (GDestroyNotify)state_free);
   if (o->known.state != NULL)
     g_queue_push_tail (&b->states, state_new (o->known.state->state, o->known.state->message));
@@ -382,22 +401,29 @@ add_driver (GVariantBuilder *b, const LoomTrainerDeviceMemory *m)
       g_variant_builder_add (b, "{st}", all[i].name, all[i].bytes);
 }
 
+static GVariant *
+metrics_of (const double *figure, const Run *run)
+{
+  return g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, figure + WORKER_METRICS, run->n_metrics, sizeof (double));
+}
+
 static void
 send_points (LoomBusWorker1 *bus, Batch *b, const Run *run)
 {
-  const WorkerPoint *last;
+  const LoomTrainerStep *last = &b->newest;
+  const guint n = worker_curve_length (&b->curve);
   GVariantBuilder points;
 
-  if (b->curve.n == 0)
+  if (n == 0)
     return;
-  last = &b->curve.point[b->curve.n - 1];
   g_variant_builder_init (&points, G_VARIANT_TYPE ("a(xxddad)"));
-  for (guint i = 0; i < b->curve.n; i++)
+  for (guint i = 0; i < n; i++)
     {
-      const WorkerPoint *p = &b->curve.point[i];
-      GVariant *metrics = g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, p->metric, run->n_metrics, sizeof (double));
+      double figure[WORKER_N_FIGURES];
+      const gint64 step = worker_curve_get (&b->curve, i, figure);
 
-      g_variant_builder_add (&points, "(xxdd@ad)", p->step, p->epoch, p->loss, p->lr, metrics);
+      g_variant_builder_add (&points, "(xxdd@ad)", step, (gint64)figure[WORKER_EPOCH], figure[WORKER_LOSS],
+                             figure[WORKER_LR], metrics_of (figure, run));
     }
   loom_bus_worker1_emit_metrics (bus, (const char *const *)run->metric_name, g_variant_builder_end (&points),
                                  last->recent_steps);
@@ -406,7 +432,33 @@ send_points (LoomBusWorker1 *bus, Batch *b, const Run *run)
   if (b->has_waits)
     loom_bus_worker1_emit_waits (bus, b->waits.data, b->waits.compute, b->waits.rest, b->waits.threads);
   b->has_waits = FALSE;
-  worker_curve_forget (&b->curve, MAX_BATCH);
+}
+
+/* In the order of their steps. */
+static void
+send_evaluations (LoomBusWorker1 *bus, const Batch *b, const Run *run)
+{
+  guint sent[LOOM_N_SPLITS] = { 0 };
+  double figure[WORKER_N_FIGURES], next[WORKER_N_FIGURES];
+
+  for (;;)
+    {
+      LoomSplit split = LOOM_N_SPLITS;
+      gint64 step = G_MAXINT64;
+
+      for (LoomSplit i = 0; i < LOOM_N_SPLITS; i++)
+        if (sent[i] < worker_curve_length (&b->evals[i]) && worker_curve_get (&b->evals[i], sent[i], next) < step)
+          {
+            step = worker_curve_get (&b->evals[i], sent[i], figure);
+            split = i;
+          }
+      if (split == LOOM_N_SPLITS)
+        return;
+      sent[split]++;
+      loom_bus_worker1_emit_evaluated (bus, loom_split_name (split), step, (gint64)figure[WORKER_EPOCH],
+                                       figure[WORKER_LOSS], (const char *const *)run->metric_name,
+                                       metrics_of (figure, run));
+    }
 }
 
 static void
@@ -427,18 +479,11 @@ send_memory (LoomBusWorker1 *bus, Batch *b)
 static void
 send_rest (LoomBusWorker1 *bus, Batch *b, const Run *run)
 {
-  WorkerEval *e;
   Problem *p;
   State *s;
 
-  while ((e = g_queue_pop_head (&b->evals.all)))
-    {
-      loom_bus_worker1_emit_evaluated (
-          bus, e->split, e->step, e->epoch, e->loss, (const char *const *)run->metric_name,
-          g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, e->metric, run->n_metrics, sizeof (double)));
-      worker_eval_free (e);
-    }
-  worker_evals_clear (&b->evals);
+  send_evaluations (bus, b, run);
+  batch_forget (b);
   send_memory (bus, b);
   if (!isnan (b->base_lr))
     loom_bus_worker1_emit_hyper (bus, "lr", b->base_lr);
@@ -493,7 +538,7 @@ take_batch (WorkerOutbox *o, Run *run)
       o->waiting = empty;
       /* Stalls are sent with points. */
       o->waiting.waits = o->sent.waits;
-      o->waiting.has_waits = o->sent.has_waits && o->sent.curve.n == 0;
+      o->waiting.has_waits = o->sent.has_waits && worker_curve_length (&o->sent.curve) == 0;
       *run = o->run;
       run->metric_name = g_strdupv (o->run.metric_name);
     }

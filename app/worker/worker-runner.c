@@ -117,16 +117,7 @@ static void
 step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
 {
   WorkerRunner *runner = data;
-  WorkerPoint point = {
-    .step = s->step,
-    .epoch = s->epoch,
-    .recent_steps = s->recent_steps,
-    .total_steps = s->total_steps,
-    .loss = s->loss,
-    .lr = s->lr,
-    .items_per_second = s->items_per_second,
-    .eta_seconds = s->eta_seconds,
-  };
+  LoomTrainerStep step = *s;
   LoomTrainerWaits waits;
 
   /* The run ends here with an error; the curve gets no point. */
@@ -135,15 +126,14 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
   /* The trainer's rate is first that of steps without evaluations, and there is none before its first measurement; the
    * pace applies from the first step on. */
   double paced = worker_pace_remaining (&runner->pace, s->step, s->total_steps);
-  if (paced > point.eta_seconds)
+  if (paced > step.eta_seconds)
     {
-      point.items_per_second *= point.eta_seconds / paced;
-      point.eta_seconds = paced;
+      step.items_per_second *= step.eta_seconds / paced;
+      step.eta_seconds = paced;
     }
-  else if (point.items_per_second <= 0)
-    point.eta_seconds = NAN;
-  memcpy (point.metric, s->metric, MIN (s->n_metrics, WORKER_MAX_METRICS) * sizeof (double));
-  worker_outbox_point (runner->outbox, &point);
+  else if (step.items_per_second <= 0)
+    step.eta_seconds = NAN;
+  worker_outbox_step (runner->outbox, &step);
   send_driver_memory (runner, trainer);
   loom_trainer_waits (trainer, &waits);
   if (waits.steps > 0 && (waits.steps < WAITS_STRIDE || waits.steps % WAITS_STRIDE == 0))

@@ -15,14 +15,6 @@
 /* A run with more is refused, so that no curve is missing silently. */
 #define WORKER_MAX_METRICS 16
 
-typedef struct
-{
-  gint64 step, epoch, recent_steps;
-  gint64 total_steps; /* of the run, which change with its batch size; 0: as it began */
-  double loss, lr, items_per_second, eta_seconds;
-  double metric[WORKER_MAX_METRICS];
-} WorkerPoint;
-
 typedef struct _WorkerOutbox WorkerOutbox;
 
 WorkerOutbox *worker_outbox_new (LoomBusWorker1 *bus, GDBusConnection *connection);
@@ -31,8 +23,8 @@ void worker_outbox_free (WorkerOutbox *outbox);
  * run before are dropped, because they have other metrics and step numbers. */
 void worker_outbox_begin (WorkerOutbox *outbox, const char *const *metric_name, guint n_metrics, gint64 total_steps,
                           gint64 epochs);
-/* From the compute thread; never allocates. */
-void worker_outbox_point (WorkerOutbox *outbox, const WorkerPoint *point);
+/* From the compute thread. total_steps 0: as the run began. */
+void worker_outbox_step (WorkerOutbox *outbox, const LoomTrainerStep *step);
 /* On any thread. */
 void worker_outbox_state (WorkerOutbox *outbox, const char *state, const char *message);
 void worker_outbox_eval (WorkerOutbox *outbox, const LoomTrainerEval *eval);

@@ -1,8 +1,5 @@
 /* Reads events.jsonl and sessions.jsonl.
  *
- * Lines of steps are searched for two members instead of being parsed: a curve has tens of thousands, all written by
- * run_folder_flush () in one form. Lines of evaluations are few and are parsed as JSON.
- *
  * The file is read and never mapped: a trainer that resumes the run cuts it, which would end a process that reads the
  * mapping. */
 #include "engine/runs/loom-run-log.h"
@@ -27,14 +24,13 @@
 
 #define MOST_SENTENCE 600 /* characters */
 
-static const char step_line[] = "{\"event\":\"step\",", eval_line[] = "{\"event\":\"eval\",",
-                  failed_line[] = "{\"event\":\"failed\",";
+static const char eval_line[] = "{\"event\":\"eval\",", failed_line[] = "{\"event\":\"failed\",";
 
 void
 loom_run_log_clear (LoomRunLog *log)
 {
-  g_clear_pointer (&log->curve, g_array_unref);
-  g_clear_pointer (&log->validation, g_array_unref);
+  g_clear_pointer (&log->curve, loom_series_unref);
+  g_clear_pointer (&log->validation, loom_series_unref);
   g_clear_pointer (&log->split, g_free);
   g_clear_pointer (&log->metric, g_free);
   g_clear_pointer (&log->sentence, g_free);
@@ -42,73 +38,28 @@ loom_run_log_clear (LoomRunLog *log)
 
 /* ---- lines ------------------------------------------------------------------------ */
 
-/* The number after a key in the line [line, end), which a line break ends. NaN: none. */
-static double
-number_after (const char *line, const char *end, const char *key)
-{
-  const gsize n = strlen (key);
-  const char *at = memmem (line, (gsize)(end - line), key, n);
-  char *stop;
-  double value;
-
-  if (at == NULL || at + n >= end)
-    return NAN;
-  value = g_ascii_strtod (at + n, &stop);
-  return stop > at + n && stop <= end && isfinite (value) ? value : NAN;
-}
-
-/* Steps of a part of the file, of which the mean becomes a point. */
-typedef struct
-{
-  double first, sum;
-  guint n;
-} Mean;
-
 static void
-add_step (LoomRunLog *log, Mean *mean, const char *line, const char *end)
+add_step (LoomRunLog *log, LoomSeries *to, const LoomRunStep *step)
 {
-  const double step = number_after (line, end, "\"step\":"), epoch = number_after (line, end, "\"epoch\":"),
-               loss = number_after (line, end, "\"loss\":");
-
-  if (isnan (step) || step <= (double)log->step || step > 9e15)
+  if (step->step <= log->step)
     return;
-  log->step = (gint64)step;
-  log->epoch = epoch >= 0 && epoch < 9e15 ? (gint64)epoch : log->epoch;
-  log->loss = loss;
-  if (isnan (loss))
-    return;
-  if (mean->n++ == 0)
-    {
-      mean->first = step;
-      mean->sum = 0;
-    }
-  mean->sum += loss;
+  log->step = step->step;
+  log->epoch = step->epoch > 0 ? step->epoch : log->epoch;
+  log->loss = step->loss;
+  if (!isnan (step->loss))
+    loom_series_append (to, (double)step->step, step->loss);
 }
 
-static void
-add_mean (LoomRunLog *log, Mean *mean)
-{
-  if (mean->n == 0)
-    return;
-  g_array_append_val (log->curve, ((LoomRunPoint){ mean->first, mean->sum / mean->n }));
-  mean->n = 0;
-}
-
-/* The first metric that is a number: a confusion matrix is none. */
+/* The first metric that is a number. */
 static void
 set_metric (LoomRunLog *log, JsonObject *event)
 {
-  JsonNode *node = json_object_get_member (event, "metrics");
-  g_autoptr (GList) names
-      = node != NULL && JSON_NODE_HOLDS_OBJECT (node) ? json_object_get_members (json_node_get_object (node)) : NULL;
+  g_autoptr (GArray) values = NULL;
+  g_autoptr (GPtrArray) names = loom_run_event_metrics (event, &values);
 
-  g_clear_pointer (&log->metric, g_free);
-  log->value = NAN;
-  for (GList *l = names; l != NULL && log->metric == NULL; l = l->next)
-    {
-      log->value = loom_run_event_number (json_node_get_object (node), l->data);
-      log->metric = isnan (log->value) ? NULL : g_strdup (l->data);
-    }
+  g_free (log->metric);
+  log->metric = g_strdup (names->pdata[0]);
+  log->value = log->metric != NULL ? g_array_index (values, double, 0) : NAN;
 }
 
 /* Evaluations on test are forgotten if there are others on val. */
@@ -118,35 +69,22 @@ add_evaluation (LoomRunLog *log, const char *line, gsize length)
   g_autoptr (JsonParser) parser = json_parser_new ();
   JsonObject *event = loom_run_event_parse (parser, line, length);
   const char *split = event != NULL ? loom_run_event_text (event, "split", NULL) : NULL;
-  LoomRunPoint point;
+  double step, last;
 
   if (split == NULL || (g_strcmp0 (log->split, "val") == 0 && !g_str_equal (split, "val")))
     return;
   if (g_strcmp0 (log->split, split) != 0)
-    g_array_set_size (log->validation, 0);
+    {
+      loom_series_unref (log->validation);
+      log->validation = loom_series_new (log->points);
+    }
   g_free (log->split);
   log->split = g_strdup (split);
   log->eval_loss = loom_run_event_number (event, "loss");
   set_metric (log, event);
-  point = (LoomRunPoint){ loom_run_event_number (event, "step"), log->eval_loss };
-  if (isfinite (point.step) && isfinite (point.loss)
-      && (log->validation->len == 0
-          || point.step > g_array_index (log->validation, LoomRunPoint, log->validation->len - 1).step))
-    g_array_append_val (log->validation, point);
-}
-
-/* Keeps equally many of them. */
-static void
-thin (GArray *points, guint most)
-{
-  const guint every = (points->len + most - 1) / most;
-  guint n = 0;
-
-  for (guint i = 0; every > 1 && i < points->len; i++)
-    if ((points->len - 1 - i) % every == 0)
-      g_array_index (points, LoomRunPoint, n++) = g_array_index (points, LoomRunPoint, i);
-  if (every > 1)
-    g_array_set_size (points, n);
+  step = loom_run_event_number (event, "step");
+  if (isfinite (step) && isfinite (log->eval_loss) && (!loom_series_last (log->validation, &last, NULL) || step > last))
+    loom_series_append (log->validation, step, log->eval_loss);
 }
 
 /* The end of a run of an earlier version. */
@@ -165,29 +103,20 @@ add_failure (LoomRunLog *log, const char *line, gsize length)
   log->sentence = loom_text_printable (sentence, TRUE, MOST_SENTENCE);
 }
 
-static gboolean
-begins (const char *line, const char *end, const char *with, gsize n)
-{
-  return (gsize)(end - line) > n && memcmp (line, with, n) == 0;
-}
-
-/* Reads the whole lines of a text. steps: how many steps a point stands for; 0: all of them. */
+/* Reads the whole lines of a text. */
 static void
-read_lines (LoomRunLog *log, const char *text, gsize length, guint steps)
+read_lines (LoomRunLog *log, LoomSeries *to, const char *text, gsize length)
 {
-  Mean mean = { 0 };
+  LoomRunStep step;
 
   for (const char *line = text, *end; (end = memchr (line, '\n', (gsize)(text + length - line))) != NULL;
        line = end + 1)
     {
-      if (begins (line, end, step_line, strlen (step_line)))
-        add_step (log, &mean, line, end);
-      else if (begins (line, end, failed_line, strlen (failed_line)))
+      if (loom_run_event_step (line, end, &step))
+        add_step (log, to, &step);
+      else if (g_str_has_prefix (line, failed_line))
         add_failure (log, line, (gsize)(end - line));
-      if (steps > 0 && mean.n >= steps)
-        add_mean (log, &mean);
     }
-  add_mean (log, &mean);
 }
 
 /* ---- the file ------------------------------------------------------------------------ */
@@ -212,45 +141,39 @@ read_at (int fd, char *to, gsize n, gint64 offset)
   return have;
 }
 
-static guint
-count_steps (const char *text, gsize length)
-{
-  guint n = 0;
-
-  for (const char *line = text, *end; (end = memchr (line, '\n', (gsize)(text + length - line))) != NULL;
-       line = end + 1)
-    n += begins (line, end, step_line, strlen (step_line));
-  return n;
-}
-
 static void
-read_whole (LoomRunLog *log, int fd, gsize size, guint points)
+read_whole (LoomRunLog *log, int fd, gsize size)
 {
   g_autofree char *text = g_malloc (size + 1);
-  const gsize n = read_at (fd, text, size, 0);
 
-  read_lines (log, text, n, MAX (1, (count_steps (text, n) + points - 1) / points));
+  read_lines (log, log->curve, text, read_at (fd, text, size, 0));
 }
 
-/* Reads the lines that begin in a piece. */
+/* Reads the lines that begin in a piece, whose mean becomes a point. */
 static void
 read_piece (LoomRunLog *log, int fd, char *buffer, gsize n, gint64 offset)
 {
   const gsize have = read_at (fd, buffer, n, offset);
   const char *from = offset > 0 ? memchr (buffer, '\n', have) : buffer - 1;
+  g_autoptr (LoomSeries) steps = loom_series_new (LOOM_SERIES_MOST);
+  double first, low, high, mean;
 
   if (from != NULL)
-    read_lines (log, from + 1, have - (gsize)(from + 1 - buffer), 0);
+    read_lines (log, steps, from + 1, have - (gsize)(from + 1 - buffer));
+  if (!loom_series_range (steps, 0, loom_series_length (steps), &low, &high, &mean))
+    return;
+  loom_series_get (steps, 0, &first, NULL);
+  loom_series_append (log->curve, first, mean);
 }
 
 static void
-read_pieces (LoomRunLog *log, int fd, gint64 size, guint points)
+read_pieces (LoomRunLog *log, int fd, gint64 size)
 {
   g_autofree char *buffer = g_malloc (TAIL + 1);
   const gint64 until = size - TAIL;
 
-  for (guint i = 0; i + 1 < points; i++)
-    read_piece (log, fd, buffer, PIECE, (gint64)((double)until * i / (points - 1)));
+  for (guint i = 0; i + 1 < log->points; i++)
+    read_piece (log, fd, buffer, PIECE, (gint64)((double)until * i / (log->points - 1)));
   read_piece (log, fd, buffer, TAIL, until);
 }
 
@@ -270,7 +193,7 @@ add_evaluations (LoomRunLog *log, const char *text, gsize length, gint64 offset)
 }
 
 static void
-read_evaluations (LoomRunLog *log, int fd, gint64 size, guint points)
+read_evaluations (LoomRunLog *log, int fd, gint64 size)
 {
   const gsize most = (gsize)MIN (size, LOOM_RUN_LOG_SEARCHED);
   g_autofree char *text = g_malloc (most + 1);
@@ -283,7 +206,6 @@ read_evaluations (LoomRunLog *log, int fd, gint64 size, guint points)
       add_evaluations (log, text, read_at (fd, text, LOOM_RUN_LOG_SEARCHED / 2 / EVAL_PIECES, offset), offset);
     }
   add_evaluations (log, text, read_at (fd, text, (gsize)(size - tail), tail), tail);
-  thin (log->validation, points);
 }
 
 /* When the file was made; `changed`, the time of its last change, if the file system does not know. Only a run of an
@@ -305,18 +227,17 @@ time_of_birth (int fd, double changed)
 static void
 set_last_step (LoomRunLog *log, const LoomRunSession *last)
 {
-  const gint64 drawn
-      = log->curve->len > 0 ? (gint64)g_array_index (log->curve, LoomRunPoint, log->curve->len - 1).step : 0;
+  double drawn;
 
   log->step = last->step;
   log->epoch = last->epoch;
   log->loss = last->loss;
-  if (last->step > drawn)
-    g_array_append_val (log->curve, ((LoomRunPoint){ (double)last->step, last->loss }));
+  if (!loom_series_last (log->curve, &drawn, NULL) || (double)last->step > drawn)
+    loom_series_append (log->curve, (double)last->step, last->loss);
 }
 
 static void
-read_sessions (LoomFolder *run, guint points, LoomRunLog *log)
+read_sessions (LoomFolder *run, LoomRunLog *log)
 {
   g_autoptr (GArray) sessions = loom_run_sessions_read (run);
   const LoomRunSession *first = &g_array_index (sessions, LoomRunSession, 0), *last = first + sessions->len - 1;
@@ -335,22 +256,25 @@ read_sessions (LoomFolder *run, guint points, LoomRunLog *log)
   log->sentence = log->is_training ? NULL : g_strdup (last->sentence);
   if (!isnan (last->loss))
     set_last_step (log, last);
-  if (log->curve->len > points)
-    g_array_remove_index (log->curve, log->curve->len - 2);
+}
+
+void
+loom_run_log_init (LoomRunLog *log, guint points)
+{
+  *log = (LoomRunLog){ .points = points,
+                       .curve = loom_series_new (points),
+                       .validation = loom_series_new (points),
+                       .loss = NAN,
+                       .eval_loss = NAN,
+                       .value = NAN };
 }
 
 gboolean
-loom_run_log_read (LoomFolder *run, guint points, LoomRunLog *log, GError **error)
+loom_run_log_read (LoomRunLog *log, LoomFolder *run, GError **error)
 {
   struct stat info;
   int fd;
 
-  g_return_val_if_fail (points >= 2, FALSE);
-  *log = (LoomRunLog){ .curve = g_array_new (FALSE, FALSE, sizeof (LoomRunPoint)),
-                       .validation = g_array_new (FALSE, FALSE, sizeof (LoomRunPoint)),
-                       .loss = NAN,
-                       .eval_loss = NAN,
-                       .value = NAN };
   if (fstatat (loom_folder_fd (run), LOOM_RUN_EVENTS, &info, AT_SYMLINK_NOFOLLOW) != 0)
     return TRUE;
   fd = loom_folder_open_file (run, LOOM_RUN_EVENTS, O_RDONLY, error);
@@ -365,11 +289,11 @@ loom_run_log_read (LoomFolder *run, guint points, LoomRunLog *log, GError **erro
   log->begun = time_of_birth (fd, log->ended);
   log->seconds = log->ended - log->begun;
   if (info.st_size <= LOOM_RUN_LOG_WHOLE)
-    read_whole (log, fd, (gsize)info.st_size, points);
+    read_whole (log, fd, (gsize)info.st_size);
   else
-    read_pieces (log, fd, info.st_size, points);
-  read_evaluations (log, fd, info.st_size, points);
+    read_pieces (log, fd, info.st_size);
+  read_evaluations (log, fd, info.st_size);
   close (fd);
-  read_sessions (run, points, log);
+  read_sessions (run, log);
   return TRUE;
 }

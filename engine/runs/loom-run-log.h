@@ -6,6 +6,7 @@
  * number of bytes is read: the end, and evenly spaced pieces. */
 #pragma once
 
+#include "engine/core/loom-series.h"
 #include "engine/infer/loom-run-sessions.h"
 
 #define LOOM_RUN_LOG_WHOLE    1000000  /* bytes */
@@ -13,31 +14,28 @@
 
 typedef struct
 {
-  double step, loss; /* the loss is the mean over the steps that the point stands for */
-} LoomRunPoint;
-
-typedef struct
-{
-  GArray *curve;        /* LoomRunPoint, at most as many as wanted, steps ascending, losses finite */
-  GArray *validation;   /* LoomRunPoint, the loss of all evaluations on `split`, as the curve */
-  gint64 step, epoch;   /* of the last step; 0: none */
-  double loss;          /* of the last step; NaN: none, or not finite */
-  char *split;          /* of the last evaluation: "val" if there is any of it, else "test"; NULL: none */
-  double eval_loss;     /* NaN: none */
-  char *metric;         /* the first metric of that evaluation that is a number; NULL: none */
-  double value;         /* of that metric */
-  double begun, ended;  /* seconds since 1970: of the first session and of the last one */
-  double seconds;       /* of all sessions, with pauses and without the time between them */
-  gboolean is_training; /* a process trains in this folder now */
-  LoomRunEnd end;       /* of the last session; NONE: it trains, was killed, or is of an earlier version */
-  gboolean was_killed;  /* the last session has no end, and no process trains */
-  gint64 nan_step;      /* the step or evaluation that was not finite and ended the run; 0: none */
-  char *sentence;       /* why the run ended; NULL: none */
+  guint points;           /* of a curve, at most */
+  LoomSeries *curve;      /* losses, finite, with steps ascending */
+  LoomSeries *validation; /* the losses of all evaluations on `split` likewise */
+  gint64 step, epoch;     /* of the last step; 0: none */
+  double loss;            /* of the last step; NaN: none, or not finite */
+  char *split;            /* of the last evaluation: "val" if there is any of it, else "test"; NULL: none */
+  double eval_loss;       /* NaN: none */
+  char *metric;           /* the first metric of that evaluation that is a number; NULL: none */
+  double value;           /* of that metric */
+  double begun, ended;    /* seconds since 1970: of the first session and of the last one */
+  double seconds;         /* of all sessions, with pauses and without the time between them */
+  gboolean is_training;   /* a process trains in this folder now */
+  LoomRunEnd end;         /* of the last session; NONE: it trains, was killed, or is of an earlier version */
+  gboolean was_killed;    /* the last session has no end, and no process trains */
+  gint64 nan_step;        /* the step or evaluation that was not finite and ended the run; 0: none */
+  char *sentence;         /* why the run ended; NULL: none */
 } LoomRunLog;
 
+/* An empty log, whose curves will have at most this number of points, from 2. */
+void loom_run_log_init (LoomRunLog *log, guint points);
 void loom_run_log_clear (LoomRunLog *log);
-/* points: the largest number of points of the curve, from 2. Damaged lines are skipped. A run without events.jsonl has
- * an empty log. Errors: IO. */
-gboolean loom_run_log_read (LoomFolder *run, guint points, LoomRunLog *log, GError **error);
+/* Fills an empty log. Damaged lines are skipped. A run without events.jsonl leaves it empty. Errors: IO. */
+gboolean loom_run_log_read (LoomRunLog *log, LoomFolder *run, GError **error);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomRunLog, loom_run_log_clear)

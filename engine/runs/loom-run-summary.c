@@ -60,14 +60,14 @@ read_host (LoomRunSummary *self)
 }
 
 static gboolean
-read_run (LoomRunSummary *self, guint points, GError **error)
+read_run (LoomRunSummary *self, GError **error)
 {
   LoomRunSettings settings = { NULL };
   g_autoptr (LoomFolder) files = loom_folder_open (self->folder, error);
   const LoomElement *train;
   const char *name, *epochs;
 
-  if (files == NULL || !loom_run_log_read (files, points, &self->log, error))
+  if (files == NULL || !loom_run_log_read (&self->log, files, error))
     return FALSE;
   g_autoptr (LoomGraph) graph = loom_run_read (self->folder, &settings, error);
   if (graph == NULL)
@@ -96,11 +96,9 @@ loom_run_summary_new (const char *folder, guint points)
   self->folder = g_strdup (folder);
   self->leaf = g_filename_display_basename (folder);
   self->parameters = NAN;
-  self->log = (LoomRunLog){ .loss = NAN, .eval_loss = NAN, .value = NAN };
-  if (!read_run (self, points, &error))
+  loom_run_log_init (&self->log, points);
+  if (!read_run (self, &error))
     self->error = g_strdup (error->message);
-  if (self->log.curve == NULL)
-    self->log.curve = g_array_new (FALSE, FALSE, sizeof (LoomRunPoint));
   return self;
 }
 

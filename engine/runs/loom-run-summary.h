@@ -22,7 +22,7 @@ typedef struct
   LoomRunLog log;
 } LoomRunSummary;
 
-/* Reads a run's folder. Never NULL: a fault is the sentence in error. points: see loom_run_log_read(). */
+/* Reads a run's folder. Never NULL: a fault is the sentence in error. points: see loom_run_log_init(). */
 LoomRunSummary *loom_run_summary_new (const char *folder, guint points);
 LoomRunSummary *loom_run_summary_ref (LoomRunSummary *self);
 void loom_run_summary_unref (LoomRunSummary *self);

@@ -17,11 +17,12 @@ typedef struct
 {
   gint64 step, epoch; /* finished steps; epoch from 1 */
   gint64 steps_per_epoch, total_steps;
-  gboolean ends_epoch; /* steps_per_epoch may differ between epochs */
-  double loss;         /* of this step's batch */
-  double epoch_loss;   /* sample-weighted mean of this epoch so far */
-  gint64 recent_steps; /* number of steps, up to this one, of recent_loss and metrics: see loom_train_recent_steps() */
-  double recent_loss;  /* their sample-weighted mean */
+  gboolean ends_epoch;  /* steps_per_epoch may differ between epochs */
+  gboolean is_recorded; /* events.jsonl has the step, of a long run every nth; likewise without a folder */
+  double loss;          /* of this step's batch */
+  double epoch_loss;    /* sample-weighted mean of this epoch so far */
+  gint64 recent_steps;  /* number of steps, up to this one, of recent_loss and metrics: see loom_train_recent_steps() */
+  double recent_loss;   /* their sample-weighted mean */
   double lr, grad_norm;
   double items_per_second, eta_seconds; /* 0 while unknown */
   guint n_metrics;

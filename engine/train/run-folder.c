@@ -46,7 +46,7 @@ run_folder_begin_session (RunFolder *self, gint64 step, gint64 epoch, GError **e
   run_folder_end_session (self, LOOM_RUN_END_NONE, 0, NULL);
   self->now = (LoomRunSession){ .step = step, .epoch = epoch + 1, .loss = NAN };
   self->now.begun = self->now.ended = (double)g_get_real_time () * 1e-6;
-  self->session_saved = g_get_monotonic_time ();
+  self->session_writes = (LoomRate){ SESSION_US, g_get_monotonic_time () };
   self->session = loom_run_session_begin (self->files, &self->now, &self->session_at, error);
   return self->session >= 0;
 }
@@ -70,17 +70,13 @@ run_folder_end_session (RunFolder *self, LoomRunEnd end, gint64 nan_step, const 
 
 /* So that the session of a killed process has about the right end. */
 static void
-note_step (RunFolder *self, const RunPoint *point)
+note_step (RunFolder *self, const LoomRunStep *point)
 {
-  const gint64 now = g_get_monotonic_time ();
-
   self->now.step = point->step;
   self->now.epoch = point->epoch;
   self->now.loss = point->loss;
-  if (now - self->session_saved < SESSION_US)
-    return;
-  self->session_saved = now;
-  write_session (self);
+  if (loom_rate_is_due (&self->session_writes, g_get_monotonic_time ()))
+    write_session (self);
 }
 
 /* ---- events ----------------------------------------------------------- */
@@ -163,7 +159,7 @@ run_folder_flush (RunFolder *self, GError **error)
   g_autoptr (GString) text = g_string_sized_new (self->n_points * 80);
   for (guint i = 0; i < self->n_points; i++)
     {
-      const RunPoint *point = &self->point[i];
+      const LoomRunStep *point = &self->point[i];
       g_autoptr (LoomJson) json = run_event_new ("step");
       loom_json_int (json, "step", point->step);
       loom_json_int (json, "epoch", point->epoch);
@@ -186,11 +182,17 @@ run_folder_sync (RunFolder *self, GError **error)
 }
 
 gboolean
-run_folder_add_step (RunFolder *self, const RunPoint *point, GError **error)
+run_folder_records (const RunFolder *self, gint64 step)
+{
+  return step % self->stride == 0;
+}
+
+gboolean
+run_folder_add_step (RunFolder *self, const LoomRunStep *point, GError **error)
 {
   if (self->session >= 0)
     note_step (self, point);
-  if (self->fd < 0 || (self->stride > 1 && point->step % self->stride != 0))
+  if (self->fd < 0 || !run_folder_records (self, point->step))
     return TRUE;
   self->point[self->n_points++] = *point;
   return self->n_points < RUN_FOLDER_POINTS || run_folder_flush (self, error);

@@ -7,16 +7,11 @@
  * memory, and formatted when there are many, at the end of epochs and at checkpoints. */
 #pragma once
 
+#include "engine/core/loom-rate.h"
+#include "engine/infer/loom-run-event.h"
 #include "engine/infer/loom-run-sessions.h"
 #include "engine/train/loom-train-events.h"
 #include "engine/train/train-model.h"
-
-/* A step in events.jsonl. */
-typedef struct
-{
-  gint64 step, epoch; /* from 1 */
-  double loss, lr;
-} RunPoint;
 
 #define RUN_FOLDER_POINTS 512
 
@@ -28,10 +23,10 @@ typedef struct
   gint64 events_length; /* of events.jsonl, in bytes */
   gint64 stride;        /* every stride-th step is kept, so that events are bounded */
   guint n_points;
-  RunPoint point[RUN_FOLDER_POINTS];
-  int session;          /* of sessions.jsonl; -1: no session */
-  gint64 session_at;    /* its line's position */
-  gint64 session_saved; /* when it was written, in µs */
+  LoomRunStep point[RUN_FOLDER_POINTS];
+  int session;       /* of sessions.jsonl; -1: no session */
+  gint64 session_at; /* its line's position */
+  LoomRate session_writes;
   LoomRunSession now;
 } RunFolder;
 
@@ -56,8 +51,10 @@ gboolean run_folder_begin_session (RunFolder *self, gint64 step, gint64 epoch, G
 /* Writes how the session has ended. nan_step 0: all numbers were finite. sentence NULL: none. */
 void run_folder_end_session (RunFolder *self, LoomRunEnd end, gint64 nan_step, const char *sentence);
 
+/* TRUE: this step is in events.jsonl, of which a long run has every nth. */
+gboolean run_folder_records (const RunFolder *self, gint64 step);
 /* Records a finished step. */
-gboolean run_folder_add_step (RunFolder *self, const RunPoint *point, GError **error);
+gboolean run_folder_add_step (RunFolder *self, const LoomRunStep *point, GError **error);
 /* A line of events.jsonl: new with its event; writing it, after the collected points, also frees it. */
 LoomJson *run_event_new (const char *event);
 gboolean run_folder_add_event (RunFolder *self, LoomJson *json, GError **error);

@@ -53,7 +53,7 @@ step_log_add (StepLog *self, double loss, double samples, double lr, GError **er
   train_progress_count (progress, loss, samples);
   recent_steps_count (&self->recent, loss, samples, self->data->steps_per_epoch - progress->batch);
   step_clock_count (&self->clock, samples);
-  if (!run_folder_add_step (self->folder, &(RunPoint){ progress->step, progress->epoch + 1, loss, lr }, error))
+  if (!run_folder_add_step (self->folder, &(LoomRunStep){ progress->step, progress->epoch + 1, loss, lr }, error))
     return FALSE;
   if (progress->step >= self->clock.next_step)
     read_clock (self);
@@ -74,6 +74,7 @@ step_log_report (StepLog *self, gint64 number, double loss, double lr, double gr
     .total_steps = train_data_last_step (self->data),
     /* A step that failed is reported, and not counted. */
     .ends_epoch = self->progress->batch + (number - self->progress->step) == self->data->steps_per_epoch,
+    .is_recorded = run_folder_records (self->folder, number),
     .loss = loss,
     .epoch_loss = train_progress_loss (self->progress),
     .lr = lr,

@@ -59,6 +59,18 @@ static const char few[] = "{\"event\":\"step\",\"step\":1,\"epoch\":1,\"loss\":2
                           "{\"event\":\"eval\",\"split\":\"test\",\"step\":2,\"epoch\":1,\"loss\":9,\"metrics\":{}}\n"
                           "{\"event\":\"step\",\"step\":3,\"epoch\":2,\"loss\":null,\"lr\":0.1}\n";
 
+/* The number of points of a curve, and the last one. */
+static void
+check_points (const LoomSeries *curve, gsize n, double step, double loss)
+{
+  double x, y;
+
+  g_assert_cmpuint (loom_series_length (curve), ==, n);
+  loom_series_get (curve, n - 1, &x, &y);
+  g_assert_cmpfloat (x, ==, step);
+  g_assert_cmpfloat (y, ==, loss);
+}
+
 /* ---- log ---------------------------------------------------------------------------- */
 
 static void
@@ -73,14 +85,11 @@ test_short_log (void)
   g_assert_cmpint (run->log.step, ==, 3);
   g_assert_cmpint (run->log.epoch, ==, 2);
   g_assert_true (isnan (run->log.loss));
-  g_assert_cmpuint (run->log.curve->len, ==, 2);
-  g_assert_cmpfloat (g_array_index (run->log.curve, LoomRunPoint, 1).loss, ==, 1);
+  check_points (run->log.curve, 2, 2, 1);
   /* Validation counts before test, and a matrix is no metric. */
   g_assert_cmpstr (run->log.split, ==, "val");
   g_assert_cmpfloat (loom_run_summary_loss (run), ==, 0.75);
-  g_assert_cmpuint (run->log.validation->len, ==, 1);
-  g_assert_cmpfloat (g_array_index (run->log.validation, LoomRunPoint, 0).step, ==, 2);
-  g_assert_cmpfloat (g_array_index (run->log.validation, LoomRunPoint, 0).loss, ==, 0.75);
+  check_points (run->log.validation, 1, 2, 0.75);
   g_assert_cmpstr (run->log.metric, ==, "accuracy");
   g_assert_cmpfloat (run->log.value, ==, 0.5);
   g_assert_true (isnan (run->parameters));
@@ -120,7 +129,7 @@ test_sessions (void)
       g_assert_cmpstr (loom_run_summary_end (run), ==, cases[i].end);
       g_assert_cmpint (run->log.nan_step, ==, cases[i].nan_step);
       g_assert_cmpfloat (run->log.loss, ==, 0.5);
-      g_assert_cmpuint (run->log.curve->len, ==, 3);
+      check_points (run->log.curve, 3, 3, 0.5);
       g_assert_true (cases[i].nan_step == 0 || strchr (run->log.sentence, '\x1b') == NULL);
     }
   /* A run of an earlier version has its failure in the events. */
@@ -132,7 +141,7 @@ test_sessions (void)
   g_assert_cmpint (earlier->log.nan_step, ==, 8);
 }
 
-/* The curve of a short log is the mean over equal numbers of steps. */
+/* A point of the curve of a short log stands for equally many steps, and has their mean. */
 static void
 test_mean (void)
 {
@@ -143,9 +152,9 @@ test_mean (void)
   write_run ("mean", "0.1", "4", s->str);
   g_autoptr (LoomRunSummary) run = read_run ("mean", 10);
 
-  g_assert_cmpuint (run->log.curve->len, ==, 10);
-  g_assert_cmpfloat (g_array_index (run->log.curve, LoomRunPoint, 0).loss, ==, 5.5);
-  g_assert_cmpfloat (g_array_index (run->log.curve, LoomRunPoint, 9).step, ==, 91);
+  check_points (run->log.curve, 7, 100, 100);
+  g_assert_cmpfloat (loom_series_mean (run->log.curve, 0), ==, 8.5);
+  g_assert_cmpfloat (loom_series_mean (run->log.curve, 6), ==, 98.5);
 }
 
 /* 100,000 steps: the points are samples over the whole length, ascending, and the last figures are exact. The number of
@@ -166,24 +175,27 @@ test_long_log (void)
                       "\"metrics\":{\"accuracy\":1}}\n");
   write_run ("long", "0.1", "4", s->str);
   g_autoptr (LoomRunSummary) run = read_run ("long", 200);
-  double last = 0;
+  double step, loss, last = 0;
 
   g_assert_cmpuint (s->len, >, LOOM_RUN_LOG_WHOLE);
   /* Every second one of 400 evaluations, with the last. */
-  g_assert_cmpuint (run->log.validation->len, ==, 200);
+  check_points (run->log.validation, 200, 100000, 400);
   for (guint i = 0; i < 199; i++)
-    g_assert_cmpfloat (g_array_index (run->log.validation, LoomRunPoint, i).loss, ==, 2 * i + 2);
-  g_assert_cmpuint (run->log.curve->len, >, 150);
-  g_assert_cmpuint (run->log.curve->len, <=, 200);
-  for (guint i = 0; i < run->log.curve->len; i++)
     {
-      const LoomRunPoint *p = &g_array_index (run->log.curve, LoomRunPoint, i);
-
-      g_assert_cmpfloat (p->step, >, last);
-      g_assert_cmpfloat (fabs (p->loss - 1e5 / (1e5 + p->step)), <, 0.01);
-      last = p->step;
+      loom_series_get (run->log.validation, i, NULL, &loss);
+      g_assert_cmpfloat (loss, ==, 2 * i + 2);
     }
-  g_assert_cmpfloat (g_array_index (run->log.curve, LoomRunPoint, 0).step, ==, 1);
+  g_assert_cmpuint (loom_series_length (run->log.curve), >, 150);
+  g_assert_cmpuint (loom_series_length (run->log.curve), <=, 200);
+  for (guint i = 0; i < loom_series_length (run->log.curve); i++)
+    {
+      loom_series_get (run->log.curve, i, &step, NULL);
+      g_assert_cmpfloat (step, >, last);
+      g_assert_cmpfloat (fabs (loom_series_mean (run->log.curve, i) - 1e5 / (1e5 + step)), <, 0.01);
+      last = step;
+    }
+  loom_series_get (run->log.curve, 0, &step, NULL);
+  g_assert_cmpfloat (step, ==, 1);
   g_assert_cmpfloat (last, >, 99000);
   g_assert_cmpint (run->log.step, ==, 100000);
   g_assert_cmpfloat (run->log.eval_loss, ==, 0.25);
@@ -222,7 +234,7 @@ test_huge_log (void)
   before = bytes_read ();
   g_autoptr (LoomRunSummary) run = read_run ("huge", 10);
   g_assert_cmpint (bytes_read () - before, <, LOOM_RUN_LOG_SEARCHED + 2 * LOOM_RUN_LOG_WHOLE);
-  g_assert_cmpuint (run->log.validation->len, ==, 3);
+  g_assert_cmpuint (loom_series_length (run->log.validation), ==, 3);
 }
 
 typedef struct
@@ -279,7 +291,7 @@ test_damaged_lines (void)
   g_autoptr (LoomRunSummary) run = read_run ("lines", 10);
 
   g_assert_cmpint (run->log.step, ==, 5);
-  g_assert_cmpuint (run->log.curve->len, ==, 1);
+  g_assert_cmpuint (loom_series_length (run->log.curve), ==, 1);
   g_assert_null (run->log.split);
 }
 

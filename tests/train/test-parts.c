@@ -304,13 +304,13 @@ test_folder (void)
   base_init (&b, NET (""));
   const RunFolderContents contents = { &b.model, b.data.dataset, 1 };
   run_folder_init (&folder, b.data.total_steps);
-  g_assert_true (run_folder_add_step (&folder, &(RunPoint){ 1, 1, 0.5, 0.1 }, &error)); /* nothing is open */
+  g_assert_true (run_folder_add_step (&folder, &(LoomRunStep){ 1, 1, 0.5, 0.1 }, &error)); /* nothing is open */
   g_assert_true (run_folder_create (&folder, path, &contents, &error));
-  g_assert_true (run_folder_add_step (&folder, &(RunPoint){ 1, 1, 0.5, 0.1 }, &error));
+  g_assert_true (run_folder_add_step (&folder, &(LoomRunStep){ 1, 1, 0.5, 0.1 }, &error));
   g_assert_cmpint (folder.events_length, ==, 0);
   g_assert_true (run_folder_sync (&folder, &error));
   length = folder.events_length;
-  g_assert_true (run_folder_add_step (&folder, &(RunPoint){ 2, 1, 0.25, 0.1 }, &error));
+  g_assert_true (run_folder_add_step (&folder, &(LoomRunStep){ 2, 1, 0.25, 0.1 }, &error));
   g_assert_true (run_folder_add_event (&folder, run_event_new ("epoch"), &error));
   run_folder_clear (&folder);
   g_assert_true (g_file_get_contents (events, &text, NULL, NULL));

@@ -14,106 +14,6 @@ noise (guint i)
   return sin (i * 0.37) + cos (i * 0.011) * 3 + (i * 2654435761u % 1000) / 1000.;
 }
 
-/* The pyramid agrees with a plain loop for any interval, and reads few entries. */
-static void
-test_series_pyramid (void)
-{
-  g_autoptr (StudioSeries) s = studio_series_new ();
-  guint n = 30000;
-  for (guint i = 0; i < n; i++)
-    studio_series_append (s, i, i % 977 == 0 ? NAN : noise (i));
-  GRand *random = g_rand_new_with_seed (5);
-  for (int t = 0; t < 300; t++)
-    {
-      guint from = (guint)g_rand_int_range (random, 0, (gint32)n),
-            to = (guint)g_rand_int_range (random, (gint32)from, (gint32)n + 1);
-      double low = INFINITY, high = -INFINITY, got_low = 0, got_high = 0, got_mean = 0, sum = 0;
-      guint finite = 0;
-      for (guint i = from; i < to; i++)
-        if (i % 977 != 0)
-          {
-            low = MIN (low, noise (i));
-            high = MAX (high, noise (i));
-            sum += noise (i);
-            finite++;
-          }
-      gboolean any = studio_series_range (s, from, to, &got_low, &got_high, &got_mean);
-      g_assert_cmpint (any, ==, low <= high);
-      g_assert_cmpuint (studio_series_last_cost (s), <=, 16 * 2 * 5);
-      if (any)
-        {
-          g_assert_cmpfloat (got_low, ==, low);
-          g_assert_cmpfloat (got_high, ==, high);
-          g_assert_cmpfloat_with_epsilon (got_mean, sum / finite, 1e-9);
-        }
-    }
-  g_rand_free (random);
-}
-
-/* A resumed run writes over the steps that were not saved. */
-static void
-test_series_truncate (void)
-{
-  g_autoptr (StudioSeries) s = studio_series_new ();
-  for (guint i = 0; i < 1000; i++)
-    studio_series_append (s, i, i);
-  studio_series_append (s, 500, -7);
-  g_assert_cmpuint (studio_series_length (s), ==, 501);
-  for (guint i = 501; i < 900; i++)
-    studio_series_append (s, i, 1);
-  double low, high;
-  g_assert_true (studio_series_range (s, 0, studio_series_length (s), &low, &high, NULL));
-  g_assert_cmpfloat (high, ==, 499);
-  g_assert_cmpfloat (low, ==, -7);
-  gsize at;
-  g_assert_true (studio_series_nearest (s, 899.6, &at));
-  double x;
-  studio_series_get (s, at, &x, NULL);
-  g_assert_cmpfloat (x, ==, 899);
-}
-
-/* A run of any length has a bounded series, which keeps extrema and means of all points, and the newest point. */
-static void
-test_series_bounded (void)
-{
-  const guint n = 500001;
-  g_autoptr (StudioSeries) s = studio_series_new ();
-  double low, high, mean, x, y, least = INFINITY, most = -INFINITY, sum = 0;
-
-  for (guint i = 0; i < n; i++)
-    {
-      studio_series_append (s, i, noise (i));
-      least = MIN (least, noise (i));
-      most = MAX (most, noise (i));
-      sum += noise (i);
-    }
-  g_assert_cmpuint (studio_series_length (s), <=, STUDIO_SERIES_MAX);
-  g_assert_cmpuint (studio_series_length (s), >, STUDIO_SERIES_MAX / 4);
-  g_assert_true (studio_series_range (s, 0, studio_series_length (s), &low, &high, &mean));
-  g_assert_cmpfloat (low, ==, least);
-  g_assert_cmpfloat (high, ==, most);
-  g_assert_cmpfloat_with_epsilon (mean, sum / n, 1e-9);
-  g_assert_true (studio_series_last (s, &x, &y));
-  g_assert_cmpfloat (x, ==, n - 1);
-  g_assert_cmpfloat (y, ==, noise (n - 1));
-  for (gsize i = 1; i < studio_series_length (s); i++)
-    {
-      double before;
-
-      studio_series_get (s, i - 1, &before, NULL);
-      studio_series_get (s, i, &x, &y);
-      g_assert_cmpfloat (x, >, before);
-      g_assert_cmpfloat (y, ==, noise ((guint)x));
-    }
-  /* A resumed run overwrites merged points, too. */
-  studio_series_append (s, 1000, 100);
-  g_assert_cmpuint (studio_series_length (s), <, 1000);
-  g_assert_true (studio_series_last (s, &x, &y));
-  g_assert_cmpfloat (x, ==, 1000);
-  g_assert_true (studio_series_range (s, 0, studio_series_length (s), &low, &high, NULL));
-  g_assert_cmpfloat (high, ==, 100);
-}
-
 static void
 test_nice_step (void)
 {
@@ -155,12 +55,12 @@ static StudioPlot *
 sample_plot (guint n)
 {
   StudioPlot *p = studio_plot_new ("loss");
-  g_autoptr (StudioSeries) train = studio_series_new ();
-  g_autoptr (StudioSeries) val = studio_series_new ();
+  g_autoptr (LoomSeries) train = loom_series_new (LOOM_SERIES_MOST);
+  g_autoptr (LoomSeries) val = loom_series_new (LOOM_SERIES_MOST);
   for (guint i = 1; i <= n; i++)
-    studio_series_append (train, i, 2 * exp (-(double)i / n) + 0.1 * noise (i));
+    loom_series_append (train, i, 2 * exp (-(double)i / n) + 0.1 * noise (i));
   for (guint i = 1; i <= 4; i++)
-    studio_series_append (val, i * n / 4, 2.2 - i * 0.3);
+    loom_series_append (val, i * n / 4, 2.2 - i * 0.3);
   studio_plot_add_curve (p, "train", STUDIO_PLOT_CURVE_TRAIN, train);
   studio_plot_add_curve (p, "validation", STUDIO_PLOT_CURVE_VALIDATION, val);
   studio_plot_add_mark (p, n / 2., "lr 0.01");
@@ -187,10 +87,10 @@ static void
 test_plot_columns (void)
 {
   g_autoptr (StudioPlot) train = sample_plot (100000), dashed = studio_plot_new ("loss");
-  g_autoptr (StudioSeries) val = studio_series_new ();
+  g_autoptr (LoomSeries) val = loom_series_new (LOOM_SERIES_MOST);
 
   for (guint i = 1; i <= 100000; i++)
-    studio_series_append (val, i, noise (i));
+    loom_series_append (val, i, noise (i));
   studio_plot_add_curve (dashed, "validation", STUDIO_PLOT_CURVE_VALIDATION, val);
   expect_columns (train);
   expect_columns (dashed);
@@ -201,10 +101,10 @@ static void
 test_plot_spike (void)
 {
   g_autoptr (StudioPlot) p = studio_plot_new ("loss");
-  g_autoptr (StudioSeries) train = studio_series_new ();
+  g_autoptr (LoomSeries) train = loom_series_new (LOOM_SERIES_MOST);
   double x0, x1, y0, y1;
   for (int i = 1; i <= 400; i++)
-    studio_series_append (train, i, i == 200 ? 551 : 0.5 + 0.1 * noise ((guint)i));
+    loom_series_append (train, i, i == 200 ? 551 : 0.5 + 0.1 * noise ((guint)i));
   studio_plot_add_curve (p, "train", STUDIO_PLOT_CURVE_TRAIN, train);
   g_assert_true (studio_plot_bounds (p, &x0, &x1, &y0, &y1));
   g_assert_cmpfloat (y1, <, 2);
@@ -223,12 +123,12 @@ static void
 test_plot_axis (void)
 {
   g_autoptr (StudioPlot) p = studio_plot_new ("loss");
-  g_autoptr (StudioSeries) before = studio_series_new (), now = studio_series_new ();
+  g_autoptr (LoomSeries) before = loom_series_new (LOOM_SERIES_MOST), now = loom_series_new (LOOM_SERIES_MOST);
   double x0, x1, y0, y1;
   for (int i = 1; i <= 10000; i++)
-    studio_series_append (before, i, i <= 100 ? 1 : 50);
-  studio_series_append (now, 1, 1.5);
-  studio_series_append (now, 2, 1.4);
+    loom_series_append (before, i, i <= 100 ? 1 : 50);
+  loom_series_append (now, 1, 1.5);
+  loom_series_append (now, 2, 1.4);
   studio_plot_add_curve (p, "before", STUDIO_PLOT_CURVE_PREVIOUS, before);
   studio_plot_add_curve (p, "train", STUDIO_PLOT_CURVE_TRAIN, now);
   g_assert_true (studio_plot_bounds (p, &x0, &x1, &y0, &y1));
@@ -272,9 +172,9 @@ test_plot_mark (void)
   for (int high = 0; high < 2; high++)
     {
       g_autoptr (StudioPlot) p = studio_plot_new ("accuracy");
-      g_autoptr (StudioSeries) s = studio_series_new ();
+      g_autoptr (LoomSeries) s = loom_series_new (LOOM_SERIES_MOST);
       for (int i = 1; i <= 100; i++)
-        studio_series_append (s, i, (i < 20) == high ? 0 : 1);
+        loom_series_append (s, i, (i < 20) == high ? 0 : 1);
       studio_plot_add_curve (p, "train", STUDIO_PLOT_CURVE_TRAIN, s);
       gboolean top = drawn_pixels (p, "continued", 27, 39) != drawn_pixels (p, "", 27, 39);
       gboolean bottom = drawn_pixels (p, "continued", 167, 179) != drawn_pixels (p, "", 167, 179);
@@ -289,18 +189,18 @@ test_plot_words (void)
   g_autoptr (StudioPlot) p = studio_plot_new ("loss");
   g_autofree char *empty = studio_plot_describe (p);
   g_assert_cmpstr (empty, ==, "loss: no points yet");
-  g_autoptr (StudioSeries) s = studio_series_new ();
-  studio_series_append (s, 839, 0.5);
-  studio_series_append (s, 840, 0.412);
-  studio_series_append (s, 841, NAN);
+  g_autoptr (LoomSeries) s = loom_series_new (LOOM_SERIES_MOST);
+  loom_series_append (s, 839, 0.5);
+  loom_series_append (s, 840, 0.412);
+  loom_series_append (s, 841, NAN);
   studio_plot_add_curve (p, "train", STUDIO_PLOT_CURVE_TRAIN, s);
   g_autofree char *words = studio_plot_describe (p);
   g_assert_cmpstr (words, ==, "loss: train 0.412 at step 840; train between 0.412 and 0.500, falling");
   g_autofree char *first = studio_plot_describe_at (p, 0), *middle = studio_plot_describe_at (p, 839.6);
   g_assert_cmpstr (first, ==, "step 839 · train 0.500");
   g_assert_cmpstr (middle, ==, "step 840 · train 0.412");
-  g_autoptr (StudioSeries) val = studio_series_new ();
-  studio_series_append (val, 840, 0.25);
+  g_autoptr (LoomSeries) val = loom_series_new (LOOM_SERIES_MOST);
+  loom_series_append (val, 840, 0.25);
   studio_plot_add_curve (p, "validation", STUDIO_PLOT_CURVE_VALIDATION, val);
   g_autofree char *csv = studio_plot_to_csv (p);
   g_assert_cmpstr (csv, ==, "step,loss train,loss validation\n839,0.5,\n840,0.41199999999999998,0.25\n841,,\n");
@@ -319,10 +219,10 @@ test_trends (void)
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
       g_autoptr (StudioPlot) p = studio_plot_new ("loss");
-      g_autoptr (StudioSeries) s = studio_series_new ();
+      g_autoptr (LoomSeries) s = loom_series_new (LOOM_SERIES_MOST);
 
       for (int k = 0; k < 100; k++)
-        studio_series_append (s, k, k < 50 ? 3 * (k % 2) : cases[i].y ((k - 50) / 50.));
+        loom_series_append (s, k, k < 50 ? 3 * (k % 2) : cases[i].y ((k - 50) / 50.));
       studio_plot_add_curve (p, "train", STUDIO_PLOT_CURVE_TRAIN, s);
       g_autofree char *words = studio_plot_describe (p);
       g_assert_true (g_str_has_suffix (words, cases[i].trend));
@@ -432,14 +332,14 @@ test_pixels (void)
 {
   const StudioPlotStyle style = { .scale = 1 };
   g_autoptr (StudioPlot) plot = studio_plot_new ("loss");
-  g_autoptr (StudioSeries) series = studio_series_new ();
+  g_autoptr (LoomSeries) series = loom_series_new (LOOM_SERIES_MOST);
   cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, 400, 200);
   cairo_t *cr = cairo_create (surface);
   PangoContext *context = pango_cairo_create_context (cr);
 
   g_assert_true (isnan (studio_plot_from_pixel (plot, context, &style, 400, 200, 100)));
   for (guint i = 0; i <= 1000; i++)
-    studio_series_append (series, i, 1 / (1 + (double)i));
+    loom_series_append (series, i, 1 / (1 + (double)i));
   studio_plot_add_curve (plot, "train", STUDIO_PLOT_CURVE_TRAIN, series);
   for (double x = 0; x <= 1000; x += 125)
     {
@@ -457,9 +357,6 @@ test_pixels (void)
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
-  g_test_add_func ("/charts/series/pyramid", test_series_pyramid);
-  g_test_add_func ("/charts/series/truncate", test_series_truncate);
-  g_test_add_func ("/charts/series/bounded", test_series_bounded);
   g_test_add_func ("/charts/nice-step", test_nice_step);
   g_test_add_func ("/charts/ticks", test_ticks);
   g_test_add_func ("/charts/plot-spike", test_plot_spike);

@@ -57,7 +57,7 @@ test_points (void)
   g_assert_cmpfloat (studio_run_get_loss (run), ==, 0.7);
   g_assert_cmpuint (studio_run_n_metrics (run), ==, 1);
   g_assert_cmpstr (studio_run_get_metric_name (run, 0), ==, "accuracy");
-  g_assert_cmpuint (studio_series_length (studio_run_get_train (run, 0)), ==, 10);
+  g_assert_cmpuint (loom_series_length (studio_run_get_train (run, 0)), ==, 10);
   g_assert_null (studio_run_get_previous (run, -1));
   /* The worker says how many steps the accuracy covers, regardless of the length of an epoch. */
   g_assert_cmpint (studio_run_get_progress (run)->recent_steps, ==, 5);
@@ -102,11 +102,11 @@ test_previous (void)
   g_autoptr (StudioRun) run = studio_run_new ();
   feed (run, 1, 5, 1);
   studio_run_take_begin (run);
-  g_assert_cmpuint (studio_series_length (studio_run_get_previous (run, -1)), ==, 5);
-  g_assert_cmpuint (studio_series_length (studio_run_get_train (run, -1)), ==, 0);
+  g_assert_cmpuint (loom_series_length (studio_run_get_previous (run, -1)), ==, 5);
+  g_assert_cmpuint (loom_series_length (studio_run_get_train (run, -1)), ==, 0);
   g_assert_true (isnan (studio_run_get_loss (run)));
   studio_run_take_begin (run);
-  g_assert_cmpuint (studio_series_length (studio_run_get_previous (run, -1)), ==, 5);
+  g_assert_cmpuint (loom_series_length (studio_run_get_previous (run, -1)), ==, 5);
 }
 
 static void
@@ -119,7 +119,7 @@ test_evaluation (void)
       = g_variant_ref_sink (g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, values, 1, sizeof (double)));
   studio_run_take_evaluation (run, "val", 100, 1, 0.4, names, v);
   double x, y;
-  studio_series_get (studio_run_get_validation (run, 0), 0, &x, &y);
+  loom_series_get (studio_run_get_validation (run, 0), 0, &x, &y);
   g_assert_cmpfloat (x, ==, 100);
   g_assert_cmpfloat (y, ==, 0.87);
   g_assert_cmpstr (studio_run_get_curves (run)->split, ==, "val");
@@ -137,7 +137,7 @@ test_evaluation_restored (void)
   studio_run_note_restored (run);
   studio_run_take_evaluation (run, "val", 100, 1, 0.4, none, v);
   studio_run_take_evaluation (run, "test", 100, 1, 0.5, none, v);
-  g_assert_cmpuint (studio_series_length (studio_run_get_curves (run)->loss.validation), ==, 2);
+  g_assert_cmpuint (loom_series_length (studio_run_get_curves (run)->loss.validation), ==, 2);
   g_assert_cmpstr (studio_run_get_curves (run)->split, ==, "test");
 }
 
@@ -454,10 +454,10 @@ test_parts (void)
   run_curves_init (&curves);
   run_curves_add_evaluation (&curves, "test", 3, 0.75, names, values, 1);
   run_curves_add_mark (&curves, 3, "lr 0.1");
-  studio_series_append (curves.loss.train, 3, 0.75);
+  loom_series_append (curves.loss.train, 3, 0.75);
   g_assert_cmpuint (curves.names->len, ==, 1); /* the second has no value */
   g_assert_cmpuint (run_curves_metric (&curves, "accuracy"), ==, 0);
-  g_assert_cmpuint (studio_series_length (run_curves_get (&curves, 0)->validation), ==, 1);
+  g_assert_cmpuint (loom_series_length (run_curves_get (&curves, 0)->validation), ==, 1);
   run_curves_begin (&curves);
   g_assert_nonnull (curves.loss.previous);
   g_assert_null (run_curves_get (&curves, 0)->previous); /* no point of it */
@@ -521,7 +521,7 @@ test_resumed_points (void)
   studio_run_take_checkpoint (run, 30, "30");
   g_assert_true (studio_run_has_checkpoint (run));
   feed (run, 31, 33, 0.5);
-  g_assert_cmpuint (studio_series_length (studio_run_get_train (run, -1)), ==, 33);
+  g_assert_cmpuint (loom_series_length (studio_run_get_train (run, -1)), ==, 33);
 }
 
 /* mpirun's messages about a rank that was killed, and about one that exited. */
@@ -622,8 +622,8 @@ test_start_again (void)
   g_assert_cmpstr (second, !=, first);
   g_assert_true (g_file_test (second, G_FILE_TEST_IS_DIR));
   g_assert_true (studio_run_is_live (run));
-  g_assert_cmpuint (studio_series_length (studio_run_get_train (run, -1)), ==, 0);
-  g_assert_cmpuint (studio_series_length (studio_run_get_previous (run, -1)), ==, 5);
+  g_assert_cmpuint (loom_series_length (studio_run_get_train (run, -1)), ==, 0);
+  g_assert_cmpuint (loom_series_length (studio_run_get_previous (run, -1)), ==, 5);
   g_autofree char *left = g_build_filename (first, "studio-unfinished", NULL);
   g_autofree char *note = g_build_filename (second, "studio-unfinished", NULL);
   g_assert_false (g_file_test (left, G_FILE_TEST_EXISTS));
@@ -635,7 +635,7 @@ test_start_again (void)
   studio_run_take_end (run, "The worker was ended by signal 9 (Killed).");
   studio_run_continue (run, &options);
   g_assert_cmpstr (studio_run_get_folder (run), ==, second);
-  g_assert_cmpuint (studio_series_length (studio_run_get_train (run, -1)), ==, 40);
+  g_assert_cmpuint (loom_series_length (studio_run_get_train (run, -1)), ==, 40);
   while (studio_run_is_live (run))
     g_main_context_iteration (NULL, TRUE);
   g_unlink (note);
@@ -715,8 +715,8 @@ test_history (void)
       gint64 begin = g_get_monotonic_time ();
       g_assert_true (studio_run_find_interrupted (run, "history-hash", NULL));
       g_test_message ("20,000 events read in %.0f ms", (double)(g_get_monotonic_time () - begin) / 1000);
-      g_assert_cmpuint (studio_series_length (studio_run_get_train (run, -1)), ==, 10000);
-      g_assert_cmpuint (studio_series_length (studio_run_get_validation (run, -1)), ==, 1);
+      g_assert_cmpuint (loom_series_length (studio_run_get_train (run, -1)), ==, 10000);
+      g_assert_cmpuint (loom_series_length (studio_run_get_validation (run, -1)), ==, 1);
       g_assert_cmpuint (studio_run_n_metrics (run), ==, 1);
       g_assert_cmpstr (studio_run_get_metric_name (run, 0), ==, "accuracy");
       g_assert_cmpuint (studio_run_get_curves (run)->marks->len, ==, 1);
@@ -753,7 +753,7 @@ test_foreign_events (void)
       write_file (folder, "events.jsonl", lines);
       g_assert_true (studio_run_find_interrupted (run, "foreign-hash", NULL));
       g_assert_cmpint (studio_run_get_step (run), ==, 9);
-      g_assert_cmpuint (studio_series_length (studio_run_get_train (run, -1)), >, 0);
+      g_assert_cmpuint (loom_series_length (studio_run_get_train (run, -1)), >, 0);
     }
 }
 

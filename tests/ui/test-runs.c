@@ -159,7 +159,7 @@ test_choose (void)
   g_autoptr (GPtrArray) chosen = studio_runs_dup_chosen (runs, TRUE);
   g_assert_cmpuint (chosen->len, ==, 2);
   g_assert_cmpuint (changes, ==, 4);
-  g_assert_cmpuint (studio_series_length (studio_run_entry_get_series (chosen->pdata[0])), ==, 1);
+  g_assert_cmpuint (loom_series_length (studio_run_entry_get_series (chosen->pdata[0])), ==, 1);
 }
 
 /* A reading that finds nothing new in the charts leaves them alone. */
@@ -195,7 +195,7 @@ static void
 test_validation (void)
 {
   g_autoptr (StudioRuns) runs = new_runs ();
-  StudioSeries *series;
+  LoomSeries *series;
   guint changes = 0;
   double x, y;
 
@@ -207,10 +207,10 @@ test_validation (void)
               "{\"event\":\"eval\",\"split\":\"val\",\"step\":2,\"loss\":2.5}\n");
   studio_runs_refresh (runs);
   settle (runs);
-  g_assert_cmpuint (studio_series_length (studio_run_entry_get_validation (find (runs, "kept/a"))), ==, 0);
+  g_assert_cmpuint (loom_series_length (studio_run_entry_get_validation (find (runs, "kept/a"))), ==, 0);
   series = studio_run_entry_get_validation (find (runs, "kept/b"));
-  g_assert_cmpuint (studio_series_length (series), ==, 2);
-  studio_series_get (series, 0, &x, &y);
+  g_assert_cmpuint (loom_series_length (series), ==, 2);
+  loom_series_get (series, 0, &x, &y);
   g_assert_cmpfloat (x, ==, 1);
   g_assert_cmpfloat (y, ==, 3);
   g_signal_connect_swapped (runs, "chosen-changed", G_CALLBACK (count_cb), &changes);

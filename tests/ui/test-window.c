@@ -55,8 +55,8 @@ static void
 test_chart (void)
 {
   StudioChart *chart = g_object_ref_sink (studio_chart_new ("loss"));
-  g_autoptr (StudioSeries) series = studio_series_new ();
-  studio_series_append (series, 840, 0.412);
+  g_autoptr (LoomSeries) series = loom_series_new (LOOM_SERIES_MOST);
+  loom_series_append (series, 840, 0.412);
   studio_plot_add_curve (studio_chart_get_plot (chart), "train", STUDIO_PLOT_CURVE_TRAIN, series);
   studio_chart_update (chart);
   gtk_test_accessible_assert_property (chart, GTK_ACCESSIBLE_PROPERTY_LABEL, "loss chart");

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/charts/studio-series.h"
+#include "engine/loom.h"
 #include "ui/document/studio-document.h"
 #include "ui/document/studio-journal.h"
 #include "ui/run/studio-run.h"
@@ -123,10 +123,10 @@ show_run (const char *path)
   g_autoptr (StudioRun) run = studio_run_new ();
 
   check (studio_run_find_interrupted (run, hash, NULL), NULL);
-  const StudioSeries *train = studio_run_get_train (run, -1);
+  const LoomSeries *train = studio_run_get_train (run, -1);
   printf ("run: %s, step %" G_GINT64_FORMAT ", %u points, %u metrics, %u marks, lr %g\n",
           studio_run_state_word (studio_run_get_state (run)), studio_run_get_step (run),
-          (guint)studio_series_length (train), studio_run_n_metrics (run), studio_run_get_curves (run)->marks->len,
+          (guint)loom_series_length (train), studio_run_n_metrics (run), studio_run_get_curves (run)->marks->len,
           studio_run_get_base_lr (run));
 }
 

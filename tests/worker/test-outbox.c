@@ -137,9 +137,9 @@ put (Fixture *f, gint64 from, gint64 to)
   for (gint64 step = from; step <= to; step++)
     {
       /* As if the batch size changed at each step. */
-      const WorkerPoint point
+      const LoomTrainerStep made
           = { .step = step, .epoch = 1, .recent_steps = step % 7 + 1, .total_steps = 2 * step, .loss = 1, .lr = 0.1 };
-      worker_outbox_point (f->outbox, &point);
+      worker_outbox_step (f->outbox, &made);
     }
 }
 

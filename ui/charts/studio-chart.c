@@ -51,16 +51,16 @@ leave_cb (GtkEventControllerMotion *controller, StudioChart *self)
 /* ---- the cursor ------------------------------------------------------------------ */
 
 /* The curve that the cursor follows: the first with points, of this run if it has any, then of the previous one. */
-static const StudioSeries *
+static const LoomSeries *
 followed (StudioChart *self)
 {
-  const StudioSeries *previous = NULL, *other = NULL;
+  const LoomSeries *previous = NULL, *other = NULL;
 
   for (guint i = 0; i < self->plot->curves->len; i++)
     {
       const StudioPlotCurve *c = self->plot->curves->pdata[i];
 
-      if (studio_series_length (c->series) == 0)
+      if (loom_series_length (c->series) == 0)
         continue;
       if (c->style < STUDIO_PLOT_CURVE_PREVIOUS)
         return c->series;
@@ -93,21 +93,21 @@ strides_of (guint key)
 
 /* At first the cursor is at the last point. */
 static void
-move_cursor (StudioChart *self, const StudioSeries *series, int strides)
+move_cursor (StudioChart *self, const LoomSeries *series, int strides)
 {
-  const gint64 last = (gint64)studio_series_length (series) - 1, stride = MAX (1, last / STRIDES);
+  const gint64 last = (gint64)loom_series_length (series) - 1, stride = MAX (1, last / STRIDES);
   gsize at = (gsize)last;
 
-  if (isnan (self->cursor) ? strides == -G_MAXINT : studio_series_nearest (series, self->cursor, &at))
+  if (isnan (self->cursor) ? strides == -G_MAXINT : loom_series_nearest (series, self->cursor, &at))
     at = (gsize)CLAMP ((gint64)at + strides * stride, 0, last);
-  studio_series_get (series, at, &self->cursor, NULL);
+  loom_series_get (series, at, &self->cursor, NULL);
 }
 
 static gboolean
 key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, StudioChart *self)
 {
   const int strides = strides_of (key);
-  const StudioSeries *series = followed (self);
+  const LoomSeries *series = followed (self);
 
   if ((key == GDK_KEY_Return || key == GDK_KEY_KP_Enter) && !isnan (self->cursor))
     {

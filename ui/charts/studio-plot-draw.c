@@ -150,20 +150,20 @@ smooth_line (const double *mean, int first, int n, cairo_t *cr, const Frame *f)
 /* If points are denser than pixels: a pale rectangle per column from minimum to maximum, and a line of the means over
  * them. */
 static guint
-draw_columns (const StudioSeries *s, cairo_t *cr, const Frame *f)
+draw_columns (const LoomSeries *s, cairo_t *cr, const Frame *f)
 {
   guint rectangles = 0;
   int first = (int)floor (f->left), last = (int)ceil (f->right);
   double per_pixel = (f->x1 - f->x0) / (f->right - f->left);
   g_autofree double *mean = g_new (double, (gsize)(last - first) + 1);
-  gsize from = studio_series_lower_bound (s, f->x0);
+  gsize from = loom_series_lower_bound (s, f->x0);
   cairo_push_group (cr);
   for (int column = first; column < last; column++)
     {
-      gsize to = studio_series_lower_bound (s, f->x0 + (column + 1 - f->left) * per_pixel);
+      gsize to = loom_series_lower_bound (s, f->x0 + (column + 1 - f->left) * per_pixel);
       double low, high;
       mean[column - first] = NAN;
-      if (to > from && studio_series_range (s, from, to, &low, &high, &mean[column - first]))
+      if (to > from && loom_series_range (s, from, to, &low, &high, &mean[column - first]))
         {
           cairo_rectangle (cr, column, to_y (f, high), 1, MAX (to_y (f, low) - to_y (f, high), 1));
           rectangles++;
@@ -179,18 +179,18 @@ draw_columns (const StudioSeries *s, cairo_t *cr, const Frame *f)
 
 /* A line of one mean per column of pixels: a dashed line through all points of a long run would take seconds. */
 static guint
-draw_means (const StudioSeries *s, cairo_t *cr, const Frame *f)
+draw_means (const LoomSeries *s, cairo_t *cr, const Frame *f)
 {
   int first = (int)floor (f->left), last = (int)ceil (f->right);
   double per_pixel = (f->x1 - f->x0) / (f->right - f->left), low, high, mean;
-  gsize from = studio_series_lower_bound (s, f->x0);
+  gsize from = loom_series_lower_bound (s, f->x0);
   guint points = 0;
 
   for (int column = first; column <= last; column++)
     {
-      gsize to = studio_series_lower_bound (s, f->x0 + (column + 1 - f->left) * per_pixel);
+      gsize to = loom_series_lower_bound (s, f->x0 + (column + 1 - f->left) * per_pixel);
 
-      if (to > from && studio_series_range (s, from, to, &low, &high, &mean))
+      if (to > from && loom_series_range (s, from, to, &low, &high, &mean))
         {
           cairo_line_to (cr, column + 0.5, to_y (f, mean));
           points++;
@@ -202,14 +202,15 @@ draw_means (const StudioSeries *s, cairo_t *cr, const Frame *f)
 }
 
 static void
-draw_line (const StudioSeries *s, cairo_t *cr, const Frame *f)
+draw_line (const LoomSeries *s, cairo_t *cr, const Frame *f)
 {
-  gsize n = studio_series_length (s);
+  gsize n = loom_series_length (s);
   gboolean pen = FALSE;
   for (gsize i = 0; i < n; i++)
     {
-      double x, y;
-      studio_series_get (s, i, &x, &y);
+      const double y = loom_series_mean (s, i);
+      double x;
+      loom_series_get (s, i, &x, NULL);
       if (!isfinite (y))
         {
           pen = FALSE;
@@ -225,7 +226,7 @@ draw_line (const StudioSeries *s, cairo_t *cr, const Frame *f)
   if (n == 1)
     {
       double x, y;
-      studio_series_get (s, 0, &x, &y);
+      loom_series_get (s, 0, &x, &y);
       if (isfinite (y))
         {
           cairo_arc (cr, to_x (f, x), to_y (f, y), 3, 0, 2 * G_PI);
@@ -237,7 +238,7 @@ draw_line (const StudioSeries *s, cairo_t *cr, const Frame *f)
 static gboolean
 is_dense (const StudioPlotCurve *c, const Frame *f)
 {
-  return studio_series_length (c->series) > 2 * (f->right - f->left);
+  return loom_series_length (c->series) > 2 * (f->right - f->left);
 }
 
 static guint
@@ -269,7 +270,7 @@ draw_curve (const StudioPlotCurve *c, cairo_t *cr, const StudioPlotStyle *style,
   else
     draw_line (c->series, cr, f);
   double x, y;
-  if (dashed && studio_series_last (c->series, &x, &y))
+  if (dashed && loom_series_last (c->series, &x, &y))
     {
       cairo_arc (cr, to_x (f, x), to_y (f, y), 2.5 * style->scale, 0, 2 * G_PI);
       cairo_fill (cr);
@@ -316,15 +317,15 @@ static gboolean
 line_end (const StudioPlotCurve *c, const Frame *f, double *y)
 {
   double x, low, high;
-  if (!studio_series_last (c->series, &x, y))
+  if (!loom_series_last (c->series, &x, y))
     return FALSE;
-  gsize n = studio_series_lower_bound (c->series, nextafter (f->x1, INFINITY));
+  gsize n = loom_series_lower_bound (c->series, nextafter (f->x1, INFINITY));
   if (n == 0)
     return FALSE;
-  if (n < studio_series_length (c->series))
-    studio_series_get (c->series, n - 1, &x, y);
+  if (n < loom_series_length (c->series))
+    loom_series_get (c->series, n - 1, &x, y);
   if (is_dense (c, f))
-    studio_series_range (c->series, n - MAX (n / 100, 1), n, &low, &high, y);
+    loom_series_range (c->series, n - MAX (n / 100, 1), n, &low, &high, y);
   return TRUE;
 }
 
@@ -369,14 +370,14 @@ draw_labels (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Stud
 
 /* The y of a line between two points; FALSE if it does not pass there. */
 static gboolean
-line_at (const StudioSeries *s, double x, double *y)
+line_at (const LoomSeries *s, double x, double *y)
 {
-  gsize i = studio_series_lower_bound (s, x);
+  gsize i = loom_series_lower_bound (s, x);
   double x0, y0, x1, y1;
-  if (i == 0 || i >= studio_series_length (s))
+  if (i == 0 || i >= loom_series_length (s))
     return FALSE;
-  studio_series_get (s, i - 1, &x0, &y0);
-  studio_series_get (s, i, &x1, &y1);
+  loom_series_get (s, i - 1, &x0, &y0);
+  loom_series_get (s, i, &x1, &y1);
   *y = y0 + (y1 - y0) * (x - x0) / (x1 - x0);
   return isfinite (*y);
 }
@@ -389,11 +390,11 @@ meets_curve (const StudioPlot *p, const Frame *f, double left, double right, dou
   double x0 = f->x0 + (left - f->left) * per_pixel, x1 = f->x0 + (right - f->left) * per_pixel;
   for (guint i = 0; i < p->curves->len; i++)
     {
-      const StudioSeries *s = ((StudioPlotCurve *)g_ptr_array_index (p->curves, i))->series;
-      gsize from = studio_series_lower_bound (s, x0), to = studio_series_lower_bound (s, x1);
+      const LoomSeries *s = ((StudioPlotCurve *)g_ptr_array_index (p->curves, i))->series;
+      gsize from = loom_series_lower_bound (s, x0), to = loom_series_lower_bound (s, x1);
       double low = INFINITY, high = -INFINITY, y;
       if (to > from)
-        studio_series_range (s, from, to, &low, &high, NULL);
+        loom_series_range (s, from, to, &low, &high, NULL);
       for (int end = 0; end < 2; end++)
         if (line_at (s, end == 0 ? x0 : x1, &y))
           {
@@ -453,9 +454,9 @@ draw_hover (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studi
       const StudioPlotCurve *c = g_ptr_array_index (p->curves, i);
       gsize k;
       double px, py;
-      if (!studio_series_nearest (c->series, x, &k))
+      if (!loom_series_nearest (c->series, x, &k))
         continue;
-      studio_series_get (c->series, k, &px, &py);
+      loom_series_get (c->series, k, &px, &py);
       if (!isfinite (py))
         continue;
       set_curve_colour (cr, style, c->style);

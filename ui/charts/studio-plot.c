@@ -11,7 +11,7 @@ curve_free (gpointer data)
 {
   StudioPlotCurve *c = data;
   g_free (c->label);
-  studio_series_unref (c->series);
+  loom_series_unref (c->series);
   g_free (c);
 }
 
@@ -44,12 +44,12 @@ studio_plot_free (StudioPlot *p)
 }
 
 void
-studio_plot_add_curve (StudioPlot *p, const char *label, StudioPlotCurveStyle style, StudioSeries *series)
+studio_plot_add_curve (StudioPlot *p, const char *label, StudioPlotCurveStyle style, LoomSeries *series)
 {
   StudioPlotCurve *c = g_new0 (StudioPlotCurve, 1);
   c->label = g_strdup (label);
   c->style = style;
-  c->series = studio_series_ref (series);
+  c->series = loom_series_ref (series);
   g_ptr_array_add (p->curves, c);
 }
 
@@ -74,8 +74,8 @@ static gsize
 shown_points (const StudioPlot *p, const StudioPlotCurve *c)
 {
   if (c->style != STUDIO_PLOT_CURVE_PREVIOUS || isnan (p->x_end))
-    return studio_series_length (c->series);
-  return studio_series_lower_bound (c->series, nextafter (p->x_end, INFINITY));
+    return loom_series_length (c->series);
+  return loom_series_lower_bound (c->series, nextafter (p->x_end, INFINITY));
 }
 
 gboolean
@@ -87,10 +87,10 @@ studio_plot_range (const StudioPlot *p, double *x0, double *x1, double *y0, doub
       const StudioPlotCurve *c = g_ptr_array_index (p->curves, i);
       gsize n = shown_points (p, c);
       double first, last, low, high;
-      if (n == 0 || !studio_series_range (c->series, 0, n, &low, &high, NULL))
+      if (n == 0 || !loom_series_range (c->series, 0, n, &low, &high, NULL))
         continue;
-      studio_series_get (c->series, 0, &first, NULL);
-      studio_series_get (c->series, n - 1, &last, NULL);
+      loom_series_get (c->series, 0, &first, NULL);
+      loom_series_get (c->series, n - 1, &last, NULL);
       *x0 = any ? MIN (*x0, first) : first;
       *x1 = any ? MAX (*x1, last) : last;
       *y0 = any ? MIN (*y0, low) : low;
@@ -123,7 +123,7 @@ cut_spikes (const StudioPlot *p, double *y0, double *y1)
       for (gsize k = 0; k < MIN (n, SAMPLES); k++)
         {
           double y;
-          studio_series_get (c->series, n <= SAMPLES ? k : k * n / SAMPLES, NULL, &y);
+          loom_series_get (c->series, n <= SAMPLES ? k : k * n / SAMPLES, NULL, &y);
           if (isfinite (y))
             g_array_append_val (values, y);
         }
@@ -209,12 +209,12 @@ studio_plot_curve_label (const StudioPlotCurve *curve)
 
 /* From the mean of the last half to that of the last quarter, or of few points from the first to the last. */
 static const char *
-trend_of (const StudioSeries *s, gsize n, double range)
+trend_of (const LoomSeries *s, gsize n, double range)
 {
   double before, after, low, high;
 
-  if (!studio_series_range (s, n >= 8 ? n / 2 : 0, n >= 8 ? n * 3 / 4 : 1, &low, &high, &before)
-      || !studio_series_range (s, n >= 8 ? n * 3 / 4 : 1, n, &low, &high, &after))
+  if (!loom_series_range (s, n >= 8 ? n / 2 : 0, n >= 8 ? n * 3 / 4 : 1, &low, &high, &before)
+      || !loom_series_range (s, n >= 8 ? n * 3 / 4 : 1, n, &low, &high, &after))
     return NULL;
   return after > before + LEVEL * range ? _ ("rising") : after < before - LEVEL * range ? _ ("falling") : _ ("level");
 }
@@ -222,11 +222,11 @@ trend_of (const StudioSeries *s, gsize n, double range)
 static void
 add_extremes (GString *words, const StudioPlotCurve *c)
 {
-  const gsize n = studio_series_length (c->series);
+  const gsize n = loom_series_length (c->series);
   double low, high;
   const char *trend;
 
-  if (c->style > STUDIO_PLOT_CURVE_VALIDATION || n < 2 || !studio_series_range (c->series, 0, n, &low, &high, NULL)
+  if (c->style > STUDIO_PLOT_CURVE_VALIDATION || n < 2 || !loom_series_range (c->series, 0, n, &low, &high, NULL)
       || (trend = trend_of (c->series, n, high - low)) == NULL)
     return;
   g_autofree char *least = studio_format_number (low), *most = studio_format_number (high);
@@ -245,7 +245,7 @@ studio_plot_describe (const StudioPlot *p)
     {
       const StudioPlotCurve *c = g_ptr_array_index (p->curves, i);
       double x, y;
-      if (!studio_series_last (c->series, &x, &y))
+      if (!loom_series_last (c->series, &x, &y))
         continue;
       g_autofree char *value = studio_format_number (y);
       g_string_append_printf (s, "%s%s %s", s->len ? ", " : "", studio_plot_curve_label (c), value);
@@ -276,9 +276,9 @@ studio_plot_describe_at (const StudioPlot *p, double x)
       gsize k;
       double px, py;
 
-      if (!studio_series_nearest (c->series, x, &k))
+      if (!loom_series_nearest (c->series, x, &k))
         continue;
-      studio_series_get (c->series, k, &px, &py);
+      loom_series_get (c->series, k, &px, &py);
       if (text->len == 0)
         {
           g_autofree char *step = studio_format_count (px);
@@ -311,9 +311,9 @@ studio_plot_to_csv (const StudioPlot *p)
         {
           const StudioPlotCurve *c = g_ptr_array_index (p->curves, i);
           double at;
-          if (next[i] < studio_series_length (c->series))
+          if (next[i] < loom_series_length (c->series))
             {
-              studio_series_get (c->series, next[i], &at, NULL);
+              loom_series_get (c->series, next[i], &at, NULL);
               x = MIN (x, at);
             }
         }
@@ -325,9 +325,9 @@ studio_plot_to_csv (const StudioPlot *p)
         {
           const StudioPlotCurve *c = g_ptr_array_index (p->curves, i);
           double at, y = NAN;
-          if (next[i] < studio_series_length (c->series))
+          if (next[i] < loom_series_length (c->series))
             {
-              studio_series_get (c->series, next[i], &at, &y);
+              loom_series_get (c->series, next[i], &at, &y);
               if (at == x)
                 next[i]++;
               else

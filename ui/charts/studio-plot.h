@@ -9,7 +9,7 @@
 #include <gio/gio.h>
 #include <pango/pangocairo.h>
 
-#include "ui/charts/studio-series.h"
+#include "engine/loom.h"
 #include "ui/scene/studio-format.h"
 
 typedef enum
@@ -26,7 +26,7 @@ typedef struct
 {
   char *label; /* "train" */
   StudioPlotCurveStyle style;
-  StudioSeries *series;
+  LoomSeries *series;
 } StudioPlotCurve;
 
 typedef struct
@@ -53,7 +53,7 @@ typedef struct
 
 StudioPlot *studio_plot_new (const char *title);
 void studio_plot_free (StudioPlot *plot);
-void studio_plot_add_curve (StudioPlot *plot, const char *label, StudioPlotCurveStyle style, StudioSeries *series);
+void studio_plot_add_curve (StudioPlot *plot, const char *label, StudioPlotCurveStyle style, LoomSeries *series);
 void studio_plot_add_mark (StudioPlot *plot, double x, const char *label);
 void studio_plot_clear (StudioPlot *plot);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioPlot, studio_plot_free)

@@ -523,11 +523,11 @@ evaluated_cb (GObject *source, GAsyncResult *result, gpointer data)
 static double
 newest_evaluation (StudioEvaluation *self)
 {
-  const StudioSeries *series = studio_run_get_validation (self->run, -1);
+  const LoomSeries *series = studio_run_get_validation (self->run, -1);
   double step = -1;
 
-  if (studio_series_length (series) > 0)
-    studio_series_get (series, studio_series_length (series) - 1, &step, NULL);
+  if (loom_series_length (series) > 0)
+    loom_series_get (series, loom_series_length (series) - 1, &step, NULL);
   return step;
 }
 

@@ -97,11 +97,11 @@ save_progress (StudioLesson *self)
 /* ---- goals ------------------------------------------------------------------ */
 
 static double
-last_value (StudioSeries *series)
+last_value (LoomSeries *series)
 {
   double x, y;
 
-  return studio_series_last (series, &x, &y) ? y : NAN;
+  return loom_series_last (series, &x, &y) ? y : NAN;
 }
 
 /* Notes that a new run began, which the page has seen nothing of. */

@@ -126,8 +126,8 @@ page_dump_state (const PageDump *self)
       "\tcheckpoint=%" G_GINT64_FORMAT "\tfolder=%s\tpresenting=%d\tdevice=%s\trank_memory=%d"
       "\tshown=%" G_GINT64_FORMAT "\ttravel_ms=%.1f\tsentence=%s",
       studio_run_state_word (studio_run_get_state (run)), studio_run_get_step (run), studio_run_get_loss (run),
-      studio_series_length (studio_run_get_train (run, -1)),
-      studio_run_get_previous (run, -1) != NULL ? studio_series_length (studio_run_get_previous (run, -1)) : 0,
+      loom_series_length (studio_run_get_train (run, -1)),
+      studio_run_get_previous (run, -1) != NULL ? loom_series_length (studio_run_get_previous (run, -1)) : 0,
       studio_run_get_curves (run)->marks->len, pid != NULL ? pid : "-", studio_run_get_pause_ms (run),
       map != NULL ? map->step : -1, low, high, studio_document_run_changes (self->document),
       loom_faults_count (studio_document_get_faults (self->document)), focus != NULL ? G_OBJECT_TYPE_NAME (focus) : "-",

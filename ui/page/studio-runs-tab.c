@@ -119,7 +119,7 @@ chosen_cb (StudioRunsTab *self)
       const LoomRunSummary *run = studio_run_entry_get (entry);
       g_autofree char *label = loom_text_printable (loom_run_summary_name (run), TRUE, LABEL_LENGTH);
 
-      if (g_strcmp0 (own, run->folder) == 0 && studio_series_length (studio_run_get_train (self->parts.run, -1)) > 0)
+      if (g_strcmp0 (own, run->folder) == 0 && loom_series_length (studio_run_get_train (self->parts.run, -1)) > 0)
         continue;
       studio_plot_add_curve (overlays, label, STUDIO_PLOT_CURVE_RANK + (guint)studio_run_entry_get_colour (entry),
                              studio_run_entry_get_series (entry));

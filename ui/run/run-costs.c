@@ -105,7 +105,6 @@ describe_view (const char *text, gsize length, const char *view)
 
 /* ---- requests --------------------------------------------------------------- */
 
-#define PERIOD    G_USEC_PER_SEC
 #define MAX_BYTES (256 * 1024)
 
 struct _RunCosts
@@ -116,7 +115,7 @@ struct _RunCosts
   gpointer data;
   GBytes *lines; /* of the last answer */
   char *words, *of, *folder;
-  gint64 asked; /* monotonic time */
+  LoomRate requests;
   gboolean in_flight;
 };
 
@@ -177,6 +176,7 @@ run_costs_new (StudioRun *run, void (*changed) (gpointer data), gpointer data)
   g_atomic_ref_count_init (&self->refs);
   self->run = run;
   self->changed = changed;
+  self->requests.interval = G_USEC_PER_SEC;
   self->data = data;
   return self;
 }
@@ -193,13 +193,10 @@ run_costs_request (RunCosts *self)
 {
   LoomBusWorker1 *proxy = studio_run_get_proxy (self->run);
   const StudioRunState state = studio_run_get_state (self->run);
-  const gint64 now = g_get_monotonic_time ();
-
   forget_other_run (self);
   if (proxy == NULL || self->in_flight || state == STUDIO_RUN_IDLE || state == STUDIO_RUN_STARTING
-      || now - self->asked < PERIOD)
+      || !loom_rate_is_due (&self->requests, g_get_monotonic_time ()))
     return;
-  self->asked = now;
   self->in_flight = TRUE;
   g_atomic_ref_count_inc (&self->refs);
   loom_bus_worker1_call_get_snapshot (proxy, RUN_COSTS_PORT, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0),

@@ -7,9 +7,9 @@ static void
 curve_clear (gpointer data)
 {
   RunCurve *c = data;
-  g_clear_pointer (&c->train, studio_series_unref);
-  g_clear_pointer (&c->validation, studio_series_unref);
-  g_clear_pointer (&c->previous, studio_series_unref);
+  g_clear_pointer (&c->train, loom_series_unref);
+  g_clear_pointer (&c->validation, loom_series_unref);
+  g_clear_pointer (&c->previous, loom_series_unref);
 }
 
 static void
@@ -24,7 +24,7 @@ mark_free (gpointer data)
 static RunCurve
 new_curve (void)
 {
-  return (RunCurve){ .train = studio_series_new (), .validation = studio_series_new () };
+  return (RunCurve){ .train = loom_series_new (LOOM_SERIES_MOST), .validation = loom_series_new (LOOM_SERIES_MOST) };
 }
 
 void
@@ -52,14 +52,14 @@ run_curves_finish (RunCurves *curves)
 static void
 begin_curve (RunCurve *c)
 {
-  if (studio_series_length (c->train) > 0)
+  if (loom_series_length (c->train) > 0)
     {
-      g_clear_pointer (&c->previous, studio_series_unref);
+      g_clear_pointer (&c->previous, loom_series_unref);
       c->previous = c->train;
-      c->train = studio_series_new ();
+      c->train = loom_series_new (LOOM_SERIES_MOST);
     }
-  studio_series_unref (c->validation);
-  c->validation = studio_series_new ();
+  loom_series_unref (c->validation);
+  c->validation = loom_series_new (LOOM_SERIES_MOST);
 }
 
 void
@@ -78,7 +78,7 @@ run_curves_begin (RunCurves *curves)
 void
 run_curves_forget_previous (RunCurves *curves)
 {
-  g_clear_pointer (&curves->loss.previous, studio_series_unref);
+  g_clear_pointer (&curves->loss.previous, loom_series_unref);
   g_array_set_size (curves->metrics, 0);
   g_array_set_size (curves->values, 0);
   g_ptr_array_set_size (curves->names, 0);
@@ -112,11 +112,11 @@ run_curves_add_evaluation (RunCurves *curves, const char *split, gint64 step, do
 {
   g_free (curves->split);
   curves->split = g_strdup (split);
-  studio_series_append (curves->loss.validation, (double)step, loss);
+  loom_series_append (curves->loss.validation, (double)step, loss);
   for (guint i = 0; names[i] != NULL && i < n; i++)
     {
       int metric = (int)run_curves_metric (curves, names[i]);
-      studio_series_append (run_curves_get (curves, metric)->validation, (double)step, values[i]);
+      loom_series_append (run_curves_get (curves, metric)->validation, (double)step, values[i]);
     }
 }
 

@@ -4,7 +4,7 @@
  * kept as grey curves, so that the effect of a change is visible. */
 #pragma once
 
-#include "ui/charts/studio-series.h"
+#include "engine/loom.h"
 
 typedef struct
 {
@@ -16,7 +16,7 @@ typedef struct
 
 typedef struct
 {
-  StudioSeries *train, *validation, *previous; /* previous: NULL without a previous run */
+  LoomSeries *train, *validation, *previous; /* previous: NULL without a previous run */
 } RunCurve;
 
 typedef struct

@@ -64,7 +64,7 @@ fill_chart (StudioRunPanel *self, StudioChart *chart, int metric)
   studio_plot_clear (plot);
   gint64 total = studio_run_get_progress (self->run)->total_steps;
   plot->x_end = total > 0 ? (double)total : NAN;
-  StudioSeries *previous = studio_run_get_previous (self->run, metric);
+  LoomSeries *previous = studio_run_get_previous (self->run, metric);
   if (previous != NULL)
     studio_plot_add_curve (plot, N_ ("before"), STUDIO_PLOT_CURVE_PREVIOUS, previous);
   for (guint i = 0; metric < 0 && i < self->overlays->curves->len; i++)
@@ -72,11 +72,11 @@ fill_chart (StudioRunPanel *self, StudioChart *chart, int metric)
       const StudioPlotCurve *c = g_ptr_array_index (self->overlays->curves, i);
       studio_plot_add_curve (plot, c->label, c->style, c->series);
     }
-  StudioSeries *train = studio_run_get_train (self->run, metric);
-  if (studio_series_length (train) > 0)
+  LoomSeries *train = studio_run_get_train (self->run, metric);
+  if (loom_series_length (train) > 0)
     studio_plot_add_curve (plot, N_ ("train"), STUDIO_PLOT_CURVE_TRAIN, train);
-  StudioSeries *validation = studio_run_get_validation (self->run, metric);
-  if (studio_series_length (validation) > 0)
+  LoomSeries *validation = studio_run_get_validation (self->run, metric);
+  if (loom_series_length (validation) > 0)
     studio_plot_add_curve (plot, validation_label (self->run), STUDIO_PLOT_CURVE_VALIDATION, validation);
   const GPtrArray *marks = studio_run_get_curves (self->run)->marks;
   for (guint i = 0; i < marks->len; i++)

@@ -17,26 +17,22 @@
 static void
 add_evaluation (StudioRun *self, JsonObject *event, gint64 step, gint64 epoch)
 {
-  JsonNode *node = json_object_get_member (event, "metrics");
-  g_autoptr (GList) names = NULL;
-  g_autoptr (GPtrArray) known = g_ptr_array_new ();
-  g_autoptr (GArray) values = g_array_new (FALSE, FALSE, sizeof (double));
-  if (node != NULL && JSON_NODE_HOLDS_OBJECT (node))
-    names = json_object_get_members (json_node_get_object (node));
-  for (GList *l = names; l != NULL; l = l->next)
-    {
-      /* A confusion matrix is not a curve. */
-      double value = loom_run_event_number (json_node_get_object (node), l->data);
-      if (isnan (value))
-        continue;
-      g_ptr_array_add (known, l->data);
-      g_array_append_val (values, value);
-    }
-  g_ptr_array_add (known, NULL);
+  g_autoptr (GArray) values = NULL;
+  g_autoptr (GPtrArray) names = loom_run_event_metrics (event, &values);
   g_autoptr (GVariant) all = g_variant_ref_sink (
       g_variant_new_fixed_array (G_VARIANT_TYPE_DOUBLE, values->data, values->len, sizeof (double)));
   studio_run_take_evaluation (self, loom_run_event_text (event, "split", "val"), step, epoch,
-                              loom_run_event_number (event, "loss"), (const char *const *)known->pdata, all);
+                              loom_run_event_number (event, "loss"), (const char *const *)names->pdata, all);
+}
+
+static void
+add_step (StudioRun *self, const LoomRunStep *step)
+{
+  self->progress.step = step->step;
+  self->progress.epoch = step->epoch;
+  self->progress.loss = step->loss;
+  self->progress.lr = step->lr;
+  loom_series_append (self->curves.loss.train, (double)step->step, step->loss);
 }
 
 static void
@@ -44,26 +40,17 @@ add_event (StudioRun *self, JsonObject *event, gint64 until)
 {
   const char *kind = loom_run_event_text (event, "event", "");
   gint64 step = loom_run_event_int (event, "step", -1);
-  gint64 epoch = loom_run_event_int (event, "epoch", 0);
-  /* Resuming computes the steps after the newest checkpoint again. */
+
   if (step < 0 || step > until)
     return;
-  if (g_str_equal (kind, "step"))
-    {
-      self->progress.step = step;
-      self->progress.epoch = epoch;
-      self->progress.loss = loom_run_event_number (event, "loss");
-      self->progress.lr = loom_run_event_number (event, "lr");
-      studio_series_append (self->curves.loss.train, (double)step, self->progress.loss);
-    }
-  else if (g_str_equal (kind, "eval"))
-    add_evaluation (self, event, step, epoch);
+  if (g_str_equal (kind, "eval"))
+    add_evaluation (self, event, step, loom_run_event_int (event, "epoch", 0));
   else if (g_str_equal (kind, "hyper"))
     studio_run_add_change (self, (double)step, loom_run_event_text (event, "name", "lr"),
                            loom_run_event_number (event, "value"));
 }
 
-/* Restores curves, figures and marks up to a step. */
+/* Restores curves, figures and marks up to a step: resuming computes the steps after the newest checkpoint again. */
 static void
 read_events (StudioRun *self, gint64 until)
 {
@@ -74,8 +61,14 @@ read_events (StudioRun *self, gint64 until)
   g_autoptr (JsonParser) parser = json_parser_new ();
   for (char *line = text, *end; line < text + length && (end = strchr (line, '\n')) != NULL; line = end + 1)
     {
-      JsonObject *event = loom_run_event_parse (parser, line, (gsize)(end - line));
-      if (event != NULL)
+      LoomRunStep step;
+      JsonObject *event;
+      if (loom_run_event_step (line, end, &step))
+        {
+          if (step.step <= until)
+            add_step (self, &step);
+        }
+      else if ((event = loom_run_event_parse (parser, line, (gsize)(end - line))) != NULL)
         add_event (self, event, until);
     }
 }

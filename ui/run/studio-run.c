@@ -445,13 +445,13 @@ studio_run_take_metrics (StudioRun *self, const char *const *names, GVariant *po
       self->progress.loss = loss;
       self->progress.lr = lr;
       if (step > self->restored.step)
-        studio_series_append (self->curves.loss.train, (double)step, loss);
+        loom_series_append (self->curves.loss.train, (double)step, loss);
       gsize have;
       const double *value = g_variant_get_fixed_array (metrics, &have, sizeof (double));
       for (guint i = 0; i < n && i < have; i++)
         {
           g_array_index (self->curves.values, double, index[i]) = value[i];
-          studio_series_append (run_curves_get (&self->curves, (int)index[i])->train, (double)step, value[i]);
+          loom_series_append (run_curves_get (&self->curves, (int)index[i])->train, (double)step, value[i]);
         }
       g_variant_unref (metrics);
     }
@@ -620,13 +620,13 @@ studio_run_get_step (StudioRun *self)
 static double
 value_shown (StudioRun *self, int metric, double newest)
 {
-  const StudioSeries *train = run_curves_get (&self->curves, metric)->train;
+  const LoomSeries *train = run_curves_get (&self->curves, metric)->train;
   double value;
   gsize at;
 
-  if (self->travel.shown < 0 || !studio_series_nearest (train, (double)self->travel.shown, &at))
+  if (self->travel.shown < 0 || !loom_series_nearest (train, (double)self->travel.shown, &at))
     return newest;
-  studio_series_get (train, at, NULL, &value);
+  loom_series_get (train, at, NULL, &value);
   return value;
 }
 
@@ -666,19 +666,19 @@ studio_run_get_curves (StudioRun *self)
   return &self->curves;
 }
 
-StudioSeries *
+LoomSeries *
 studio_run_get_train (StudioRun *self, int metric)
 {
   return run_curves_get (&self->curves, metric)->train;
 }
 
-StudioSeries *
+LoomSeries *
 studio_run_get_validation (StudioRun *self, int metric)
 {
   return run_curves_get (&self->curves, metric)->validation;
 }
 
-StudioSeries *
+LoomSeries *
 studio_run_get_previous (StudioRun *self, int metric)
 {
   return run_curves_get (&self->curves, metric)->previous;

@@ -189,9 +189,9 @@ double studio_run_get_metric (StudioRun *self, guint i); /* training, over the r
 
 /* Curves. metric -1 is the loss. Never NULL, except where noted. */
 const RunCurves *studio_run_get_curves (StudioRun *self);
-StudioSeries *studio_run_get_train (StudioRun *self, int metric);
-StudioSeries *studio_run_get_validation (StudioRun *self, int metric);
-StudioSeries *studio_run_get_previous (StudioRun *self, int metric); /* NULL: no previous run */
+LoomSeries *studio_run_get_train (StudioRun *self, int metric);
+LoomSeries *studio_run_get_validation (StudioRun *self, int metric);
+LoomSeries *studio_run_get_previous (StudioRun *self, int metric); /* NULL: no previous run */
 
 const RunMemory *studio_run_get_memory (StudioRun *self);
 /* The memory of each rank of the newest run, as lines of LOOM_SNAPSHOT_RANKS; kept after the run has ended. NULL:

@@ -23,11 +23,11 @@ get_range (const GPtrArray *runs, gboolean validation, double *min, double *max)
   for (guint i = 0; i < runs->len * (validation ? 2 : 1); i++)
     {
       StudioRunEntry *entry = runs->pdata[i % runs->len];
-      StudioSeries *series
+      LoomSeries *series
           = i < runs->len ? studio_run_entry_get_series (entry) : studio_run_entry_get_validation (entry);
       double low, high;
 
-      if (!studio_series_range (series, 0, studio_series_length (series), &low, &high, NULL))
+      if (!loom_series_range (series, 0, loom_series_length (series), &low, &high, NULL))
         continue;
       *min = MIN (*min, low);
       *max = MAX (*max, high);

@@ -11,7 +11,6 @@ struct _StudioRunEntry
   GObject parent_instance;
   LoomRunSummary *summary;
   char *change;
-  StudioSeries *series, *validation; /* NULL: not needed yet */
   int colour;
   gboolean is_paused;
 };
@@ -27,8 +26,6 @@ run_entry_finalize (GObject *object)
 
   loom_run_summary_unref (self->summary);
   g_free (self->change);
-  g_clear_pointer (&self->series, studio_series_unref);
-  g_clear_pointer (&self->validation, studio_series_unref);
   G_OBJECT_CLASS (studio_run_entry_parent_class)->finalize (object);
 }
 
@@ -66,8 +63,6 @@ studio_run_entry_set (StudioRunEntry *self, LoomRunSummary *summary, const char 
   self->summary = summary;
   g_free (self->change);
   self->change = g_strdup (change);
-  g_clear_pointer (&self->series, studio_series_unref);
-  g_clear_pointer (&self->validation, studio_series_unref);
   g_signal_emit (self, changed_signal, 0);
   return TRUE;
 }
@@ -84,34 +79,16 @@ studio_run_entry_get_change (StudioRunEntry *self)
   return self->change;
 }
 
-static StudioSeries *
-series_of (const GArray *curve)
-{
-  StudioSeries *series = studio_series_new ();
-
-  for (guint i = 0; i < curve->len; i++)
-    {
-      const LoomRunPoint *point = &g_array_index (curve, LoomRunPoint, i);
-
-      studio_series_append (series, point->step, point->loss);
-    }
-  return series;
-}
-
-StudioSeries *
+LoomSeries *
 studio_run_entry_get_series (StudioRunEntry *self)
 {
-  if (self->series == NULL)
-    self->series = series_of (self->summary->log.curve);
-  return self->series;
+  return self->summary->log.curve;
 }
 
-StudioSeries *
+LoomSeries *
 studio_run_entry_get_validation (StudioRunEntry *self)
 {
-  if (self->validation == NULL)
-    self->validation = series_of (self->summary->log.validation);
-  return self->validation;
+  return self->summary->log.validation;
 }
 
 int

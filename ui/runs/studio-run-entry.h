@@ -5,7 +5,6 @@
 
 #include "engine/loom.h"
 #include "engine/runs/loom-runs.h"
-#include "ui/charts/studio-series.h"
 
 #define STUDIO_TYPE_RUN_ENTRY (studio_run_entry_get_type ())
 G_DECLARE_FINAL_TYPE (StudioRunEntry, studio_run_entry, STUDIO, RUN_ENTRY, GObject)
@@ -17,9 +16,9 @@ gboolean studio_run_entry_set (StudioRunEntry *self, LoomRunSummary *summary, co
 const LoomRunSummary *studio_run_entry_get (StudioRunEntry *self);
 const char *studio_run_entry_get_change (StudioRunEntry *self);
 /* The loss over the steps, for a chart. */
-StudioSeries *studio_run_entry_get_series (StudioRunEntry *self);
+LoomSeries *studio_run_entry_get_series (StudioRunEntry *self);
 /* The loss of its evaluations likewise, of which there may be none. */
-StudioSeries *studio_run_entry_get_validation (StudioRunEntry *self);
+LoomSeries *studio_run_entry_get_validation (StudioRunEntry *self);
 /* The colour in charts, from 1, because the first is that of validation; -1: the run is not in the charts. */
 int studio_run_entry_get_colour (StudioRunEntry *self);
 void studio_run_entry_set_colour (StudioRunEntry *self, int colour);

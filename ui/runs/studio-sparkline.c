@@ -23,23 +23,24 @@ sparkline_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 {
   StudioSparkline *self = STUDIO_SPARKLINE (widget);
   const double width = gtk_widget_get_width (widget), height = gtk_widget_get_height (widget);
-  StudioSeries *series = self->entry != NULL ? studio_run_entry_get_series (self->entry) : NULL;
-  const gsize n = series != NULL ? studio_series_length (series) : 0;
+  LoomSeries *series = self->entry != NULL ? studio_run_entry_get_series (self->entry) : NULL;
+  const gsize n = series != NULL ? loom_series_length (series) : 0;
   const gboolean dark = adw_style_manager_get_dark (adw_style_manager_get_default ());
   double first, last, low, high, rgb[3] = { dark ? 0.8 : 0.3, dark ? 0.8 : 0.3, dark ? 0.8 : 0.3 };
 
-  if (n < 2 || !studio_series_range (series, 0, n, &low, &high, NULL))
+  if (n < 2 || !loom_series_range (series, 0, n, &low, &high, NULL))
     return;
-  studio_series_get (series, 0, &first, NULL);
-  studio_series_get (series, n - 1, &last, NULL);
+  loom_series_get (series, 0, &first, NULL);
+  loom_series_get (series, n - 1, &last, NULL);
   if (studio_run_entry_get_colour (self->entry) >= 0)
     studio_plot_get_colour ((guint)studio_run_entry_get_colour (self->entry), dark, rgb);
   cairo_t *cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, (float)width, (float)height));
   for (gsize i = 0; i < n; i++)
     {
-      double x, y;
+      const double y = loom_series_mean (series, i);
+      double x;
 
-      studio_series_get (series, i, &x, &y);
+      loom_series_get (series, i, &x, NULL);
       cairo_line_to (cr, EDGE + (x - first) / (last - first) * (width - 2 * EDGE),
                      high > low ? EDGE + (high - y) / (high - low) * (height - 2 * EDGE) : height / 2);
     }

@@ -21,8 +21,8 @@ struct _StudioRankLosses
   GtkWidget *stack, *words;
   AdwStatusPage *nothing;
   StudioChart *chart;
-  StudioSeries *all;
-  GPtrArray *rank; /* StudioSeries */
+  LoomSeries *all;
+  GPtrArray *rank; /* LoomSeries */
   char *folder;    /* of the run that the curves belong to */
   gboolean in_flight, has_own;
   guint timer;
@@ -44,18 +44,18 @@ show_status (StudioRankLosses *self, const char *title, const char *why)
 static char *
 describe (StudioRankLosses *self)
 {
-  gsize n = studio_series_length (self->all);
+  gsize n = loom_series_length (self->all);
   g_autoptr (GString) text = g_string_new (NULL);
   double x, y;
 
   if (n == 0)
     return NULL;
-  studio_series_get (self->all, n - 1, &x, &y);
+  loom_series_get (self->all, n - 1, &x, &y);
   g_autofree char *step = studio_format_count (x), *all = studio_format_number (y);
   g_string_append_printf (text, _ ("Step %1$s: all %2$s"), step, all);
   for (guint k = 0; k < self->rank->len; k++)
     {
-      if (!studio_series_last (self->rank->pdata[k], &x, &y))
+      if (!loom_series_last (self->rank->pdata[k], &x, &y))
         continue;
       g_autofree char *own = studio_format_number (y);
       g_string_append (text, " · ");
@@ -98,13 +98,13 @@ begin_curves (StudioRankLosses *self, guint ranks)
 
   studio_plot_clear (plot);
   g_ptr_array_set_size (self->rank, 0);
-  studio_series_unref (self->all);
-  self->all = studio_series_new ();
+  loom_series_unref (self->all);
+  self->all = loom_series_new (LOOM_SERIES_MOST);
   for (guint k = 0; k < ranks; k++)
     {
       g_autofree char *label = g_strdup_printf (_ ("rank %u"), k);
 
-      g_ptr_array_add (self->rank, studio_series_new ());
+      g_ptr_array_add (self->rank, loom_series_new (LOOM_SERIES_MOST));
       studio_plot_add_curve (plot, label, STUDIO_PLOT_CURVE_RANK + k, self->rank->pdata[k]);
     }
   studio_plot_add_curve (plot, N_ ("all"), STUDIO_PLOT_CURVE_TRAIN, self->all);
@@ -126,7 +126,7 @@ take_line (StudioRankLosses *self, JsonObject *line)
   /* A resumed run keeps its folder, and so its curves. */
   if (n != self->rank->len || g_strcmp0 (self->folder, studio_run_get_folder (self->run)) != 0)
     begin_curves (self, n);
-  studio_series_append (self->all, step, json_node_is_null (loss) ? NAN : json_node_get_double (loss));
+  loom_series_append (self->all, step, json_node_is_null (loss) ? NAN : json_node_get_double (loss));
   for (guint k = 0; k < n; k++)
     {
       JsonNode *own = json_array_get_element (ranks, k);
@@ -136,7 +136,7 @@ take_line (StudioRankLosses *self, JsonObject *line)
       if (!isfinite (y))
         continue;
       self->has_own = TRUE;
-      studio_series_append (self->rank->pdata[k], step, y);
+      loom_series_append (self->rank->pdata[k], step, y);
     }
 }
 
@@ -230,7 +230,7 @@ losses_finalize (GObject *object)
 {
   StudioRankLosses *self = STUDIO_RANK_LOSSES (object);
 
-  studio_series_unref (self->all);
+  loom_series_unref (self->all);
   g_ptr_array_unref (self->rank);
   g_free (self->folder);
   G_OBJECT_CLASS (studio_rank_losses_parent_class)->finalize (object);
@@ -250,8 +250,8 @@ studio_rank_losses_init (StudioRankLosses *self)
 {
   GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
 
-  self->all = studio_series_new ();
-  self->rank = g_ptr_array_new_with_free_func ((GDestroyNotify)studio_series_unref);
+  self->all = loom_series_new (LOOM_SERIES_MOST);
+  self->rank = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_series_unref);
   self->stack = gtk_stack_new ();
   self->nothing = ADW_STATUS_PAGE (adw_status_page_new ());
   self->chart = studio_chart_new (N_ ("loss"));

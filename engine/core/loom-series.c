@@ -1,10 +1,10 @@
-/* Plain arrays without widgets, so that the model of a run can hold them and tests need no display. */
-#include "ui/charts/studio-series.h"
+/* A bounded series of points with a pyramid of extrema; see the header. */
+#include "engine/core/loom-series.h"
 
 #include <math.h>
 
 #define FANOUT    16
-#define MAX_LEVEL 4 /* 16^4 points exceed STUDIO_SERIES_MAX */
+#define MAX_LEVEL 4 /* 16^4 points exceed LOOM_SERIES_MOST */
 
 typedef struct
 {
@@ -22,44 +22,67 @@ typedef struct
 
 static const Extent nothing = { INFINITY, -INFINITY, 0, 0 };
 
-struct _StudioSeries
+struct _LoomSeries
 {
   gatomicrefcount refs;
   GArray *points;
+  guint most;               /* even */
   gsize stride;             /* points that were appended for one that is kept; a power of 2 */
   gsize fill;               /* of these, how many the last one has */
   GArray *level[MAX_LEVEL]; /* of Extent; an entry of level[k] covers FANOUT^(k+1) points; only complete entries */
   gsize last_cost;
 };
 
-StudioSeries *
-studio_series_new (void)
+LoomSeries *
+loom_series_new (guint most)
 {
-  StudioSeries *s = g_new0 (StudioSeries, 1);
+  LoomSeries *s;
+
+  g_return_val_if_fail (most >= 2 && most <= LOOM_SERIES_MOST, NULL);
+  s = g_new0 (LoomSeries, 1);
   g_atomic_ref_count_init (&s->refs);
   s->points = g_array_new (FALSE, FALSE, sizeof (Point));
+  s->most = most & ~1u;
   s->stride = 1;
   return s;
 }
 
-StudioSeries *
-studio_series_ref (StudioSeries *s)
+LoomSeries *
+loom_series_ref (LoomSeries *s)
 {
   g_return_val_if_fail (s != NULL, NULL);
   g_atomic_ref_count_inc (&s->refs);
   return s;
 }
 
+static void
+drop_levels (LoomSeries *s)
+{
+  for (int k = 0; k < MAX_LEVEL; k++)
+    g_clear_pointer (&s->level[k], g_array_unref);
+}
+
 void
-studio_series_unref (StudioSeries *s)
+loom_series_unref (LoomSeries *s)
 {
   g_return_if_fail (s != NULL);
   if (!g_atomic_ref_count_dec (&s->refs))
     return;
+  drop_levels (s);
   g_array_unref (s->points);
-  for (int k = 0; k < MAX_LEVEL; k++)
-    g_clear_pointer (&s->level[k], g_array_unref);
   g_free (s);
+}
+
+LoomSeries *
+loom_series_copy (const LoomSeries *s)
+{
+  LoomSeries *copy = g_memdup2 (s, sizeof *s);
+
+  g_atomic_ref_count_init (&copy->refs);
+  copy->points = g_array_copy (s->points);
+  for (int k = 0; k < MAX_LEVEL && s->level[k] != NULL; k++)
+    copy->level[k] = g_array_copy (s->level[k]);
+  return copy;
 }
 
 static void
@@ -73,7 +96,7 @@ extend (Extent *e, const Extent *by)
 
 /* Builds the entries that the last append has completed, from the bottom up. */
 static void
-complete_levels (StudioSeries *s)
+complete_levels (LoomSeries *s)
 {
   gsize below = s->points->len;
   for (int k = 0; k < MAX_LEVEL && below % FANOUT == 0; k++)
@@ -92,7 +115,7 @@ complete_levels (StudioSeries *s)
 
 /* Drops every point with at least this x. */
 static void
-truncate_at (StudioSeries *s, double x)
+truncate_at (LoomSeries *s, double x)
 {
   g_return_if_fail (s != NULL);
   gsize n = s->points->len;
@@ -109,13 +132,12 @@ truncate_at (StudioSeries *s, double x)
 
 /* Merges neighbours, and rebuilds the pyramid of what remains. */
 static void
-halve (StudioSeries *s)
+halve (LoomSeries *s)
 {
   Point *p = &g_array_index (s->points, Point, 0);
   const guint n = s->points->len / 2;
 
-  for (int k = 0; k < MAX_LEVEL; k++)
-    g_clear_pointer (&s->level[k], g_array_unref);
+  drop_levels (s);
   for (guint i = 0; i < n; i++)
     {
       Extent all = p[2 * i].all;
@@ -132,7 +154,7 @@ halve (StudioSeries *s)
 }
 
 void
-studio_series_append (StudioSeries *s, double x, double y)
+loom_series_append (LoomSeries *s, double x, double y)
 {
   g_return_if_fail (s != NULL && isfinite (x));
   if (s->points->len > 0 && x < g_array_index (s->points, Point, s->points->len - 1).x)
@@ -141,7 +163,7 @@ studio_series_append (StudioSeries *s, double x, double y)
     {
       const Point p = { x, y, nothing };
 
-      if (s->points->len == STUDIO_SERIES_MAX)
+      if (s->points->len == s->most)
         halve (s);
       g_array_append_val (s->points, p);
       s->fill = 0;
@@ -156,13 +178,13 @@ studio_series_append (StudioSeries *s, double x, double y)
 }
 
 gsize
-studio_series_length (const StudioSeries *s)
+loom_series_length (const LoomSeries *s)
 {
   return s->points->len;
 }
 
 void
-studio_series_get (const StudioSeries *s, gsize i, double *x, double *y)
+loom_series_get (const LoomSeries *s, gsize i, double *x, double *y)
 {
   g_return_if_fail (i < s->points->len);
   Point p = g_array_index (s->points, Point, i);
@@ -173,7 +195,7 @@ studio_series_get (const StudioSeries *s, gsize i, double *x, double *y)
 }
 
 gsize
-studio_series_lower_bound (const StudioSeries *s, double x)
+loom_series_lower_bound (const LoomSeries *s, double x)
 {
   gsize low = 0, high = s->points->len;
   while (low < high)
@@ -188,12 +210,12 @@ studio_series_lower_bound (const StudioSeries *s, double x)
 }
 
 gboolean
-studio_series_nearest (const StudioSeries *s, double x, gsize *index)
+loom_series_nearest (const LoomSeries *s, double x, gsize *index)
 {
   gsize n = s->points->len;
   if (n == 0)
     return FALSE;
-  gsize i = studio_series_lower_bound (s, x);
+  gsize i = loom_series_lower_bound (s, x);
   if (i == n || (i > 0 && x - g_array_index (s->points, Point, i - 1).x < g_array_index (s->points, Point, i).x - x))
     i--;
   *index = i;
@@ -202,7 +224,7 @@ studio_series_nearest (const StudioSeries *s, double x, gsize *index)
 
 /* The largest block that begins at i, ends at or before `to`, and has an entry. */
 static int
-block_level (const StudioSeries *s, gsize i, gsize to)
+block_level (const LoomSeries *s, gsize i, gsize to)
 {
   int level = -1;
   gsize size = FANOUT;
@@ -216,7 +238,7 @@ block_level (const StudioSeries *s, gsize i, gsize to)
 }
 
 gboolean
-studio_series_range (const StudioSeries *s, gsize from, gsize to, double *min, double *max, double *mean)
+loom_series_range (const LoomSeries *s, gsize from, gsize to, double *min, double *max, double *mean)
 {
   Extent e = nothing;
   gsize cost = 0;
@@ -235,7 +257,7 @@ studio_series_range (const StudioSeries *s, gsize from, gsize to, double *min, d
           i += size;
         }
     }
-  ((StudioSeries *)s)->last_cost = cost;
+  ((LoomSeries *)s)->last_cost = cost;
   if (e.min > e.max)
     return FALSE;
   *min = e.min;
@@ -245,20 +267,33 @@ studio_series_range (const StudioSeries *s, gsize from, gsize to, double *min, d
   return TRUE;
 }
 
+double
+loom_series_mean (const LoomSeries *s, gsize i)
+{
+  double low, high, mean;
+
+  return loom_series_range (s, i, i + 1, &low, &high, &mean) ? mean : NAN;
+}
+
 gsize
-studio_series_last_cost (const StudioSeries *s)
+loom_series_last_cost (const LoomSeries *s)
 {
   return s->last_cost;
 }
 
 gboolean
-studio_series_last (const StudioSeries *s, double *x, double *y)
+loom_series_last (const LoomSeries *s, double *x, double *y)
 {
   for (gsize i = s->points->len; i > 0; i--)
     {
-      studio_series_get (s, i - 1, x, y);
-      if (isfinite (*y))
-        return TRUE;
+      double value;
+
+      loom_series_get (s, i - 1, x, &value);
+      if (!isfinite (value))
+        continue;
+      if (y != NULL)
+        *y = value;
+      return TRUE;
     }
   return FALSE;
 }
