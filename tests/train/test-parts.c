@@ -297,6 +297,8 @@ test_folder (void)
   g_autofree char *top = g_dir_make_tmp ("gradloom-parts-XXXXXX", NULL), *path = g_build_filename (top, "run", NULL);
   g_autofree char *events = g_build_filename (path, LOOM_RUN_EVENTS, NULL), *text = NULL, *cut = NULL;
   g_autoptr (GError) error = NULL;
+  static const char epoch[] = "{\"event\":\"epoch\",\"step\":1}";
+  LoomRunStep step;
   RunFolder folder;
   gint64 length;
   Base b;
@@ -327,6 +329,16 @@ test_folder (void)
   run_folder_clear (&folder);
   g_assert_true (g_file_get_contents (events, &cut, NULL, NULL));
   g_assert_cmpint ((gint64)strlen (cut), ==, length);
+  g_assert_true (loom_run_event_step (cut, cut + length - 1, &step));
+  g_assert_cmpint (step.step, ==, 1);
+  g_assert_cmpint (step.epoch, ==, 1);
+  g_assert_cmpfloat (step.loss, ==, 0.5);
+  g_assert_cmpfloat (step.lr, ==, 0.1);
+  g_assert_false (loom_run_event_step (epoch, epoch + strlen (epoch), &step));
+  /* Of a long run only some steps. */
+  run_folder_init (&folder, 100000);
+  g_assert_false (run_folder_records (&folder, 99999));
+  g_assert_true (run_folder_records (&folder, 100000));
   base_clear (&b);
   remove_folder (top);
 }
