@@ -2,7 +2,7 @@
 #include "engine/ops/loom-context.h"
 #include "engine/ops/loom-table.h"
 #include "engine/ops/op-private.h"
-#include "engine/program/loom-table-slot.h"
+#include "engine/program/loom-slot-names.h"
 
 /* An attribute holds numbers that a person types; larger tables belong in a file. */
 #define MAX_VALUES 4096

@@ -28,3 +28,6 @@ void loom_node_memory_add (LoomNodeMemory *nodes, const char *node, const char *
 GPtrArray *loom_node_memory_list (const LoomNodeMemory *nodes);
 /* Adds members "node", "device", one for each owner, and "bytes" for the total. */
 void loom_node_bytes_add_json (const LoomNodeBytes *row, LoomJson *json);
+
+/* The node paths of a program's slots, in order; NULL for a slot of no node. (transfer container) */
+GPtrArray *loom_slot_nodes (const LoomProgram *program);

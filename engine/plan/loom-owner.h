@@ -14,5 +14,5 @@ typedef enum
   LOOM_N_OWNERS
 } LoomOwner;
 
-/* "parameters", the name in events and listings. */
+/* "parameters", the name in events and listings (plan-memory-owners.c). */
 const char *loom_owner_name (LoomOwner owner);

@@ -6,10 +6,6 @@
 
 /* The nodes that an instruction computes after fusions, the one that names it first. (transfer none) */
 const GPtrArray *loom_plan_instr_nodes (const LoomPlan *plan, guint instr);
-/* A value's type and place, "f32[64×20×24×24] nhwc @4096", or a slot's or an input's name. (transfer full) */
-char *loom_plan_describe_value (const LoomPlan *plan, guint value);
-/* The node paths of a program's slots, in order; NULL for a slot of no node. (transfer container) */
-GPtrArray *loom_slot_nodes (const LoomProgram *program);
 
 /* A block of memory, with the instructions between which it is alive. */
 typedef struct

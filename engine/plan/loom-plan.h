@@ -268,3 +268,5 @@ const char *loom_plan_why_via_host (const LoomPlan *plan);
 
 /* The text of `gradloom plan`. (transfer full) */
 char *loom_plan_print (const LoomPlan *plan);
+/* A value's type and location, "f32[64×20×24×24] nhwc @4096", or a slot's or an input's name. (transfer full) */
+char *loom_plan_describe_value (const LoomPlan *plan, guint value);

@@ -449,6 +449,42 @@ graph_purpose (PlanGraph *g, const PlanNode *instr)
                                (const guint *)(gconstpointer)instr->out->data);
 }
 
+static void
+add_node (GPtrArray *nodes, const char *origin)
+{
+  if (origin != NULL && !g_ptr_array_find_with_equal_func (nodes, origin, g_str_equal, NULL))
+    g_ptr_array_add (nodes, (gpointer)origin);
+}
+
+static void
+add_step_nodes (PlanGraph *g, const PlanNode *instr, gboolean constants, GPtrArray *nodes)
+{
+  for (guint s = 0; instr->steps != NULL && s < instr->steps->len; s++)
+    {
+      const PlanStep *step = node_step (instr, s);
+
+      if ((step->kind == PLAN_STEP_SCALAR && step->op == LOOM_SCALAR_CONST) == constants)
+        add_node (nodes, graph_value (g, step->result)->origin);
+    }
+}
+
+/* Equal constants are one value, which has the origin of its first reader, so a chain of the optimizer that reads one
+ * belongs to no node. Nor does an optimizer's step, which keeps values of nodes for its undoing. */
+GPtrArray *
+plan_nodes_of (PlanGraph *g, const PlanNode *instr)
+{
+  GPtrArray *nodes = g_ptr_array_new ();
+
+  add_node (nodes, instr->origin);
+  for (guint o = 0; instr->origin != NULL && o < instr->out->len; o++)
+    if (node_out (instr, o) != 0)
+      add_node (nodes, graph_value (g, node_out (instr, o))->origin);
+  add_step_nodes (g, instr, FALSE, nodes);
+  if (nodes->len > 0)
+    add_step_nodes (g, instr, TRUE, nodes);
+  return nodes;
+}
+
 gboolean
 plan_same_dims (const LoomTensorDesc *a, const LoomTensorDesc *b)
 {

@@ -1,5 +1,6 @@
-/* Computes the memory of a plan on each device, by owner: the peak of live bytes and its composition.
- * loom-node-memory.c lists the same bytes by node. */
+/* Memory by owner: marks the values that are gradients, names the owners, and computes the figures of a finished plan on
+ * each device: the peak of live bytes by owner, and the list of storages. Other values have their owner from the
+ * beginning (plan-import.c). loom-node-memory.c lists the same bytes by node. */
 #include "engine/plan/loom-plan-steps.h"
 #include "engine/plan/plan-private.h"
 
@@ -29,6 +30,34 @@ loom_owner_of_slot (LoomSlotKind kind)
     case LOOM_SLOT_BUFFER:
     default:
       return LOOM_OWNER_PARAMETERS;
+    }
+}
+
+/* TRUE for the update, and for exchanges of gradients before it. */
+static gboolean
+takes_gradients (const LoomPrim *prim, gconstpointer attrs)
+{
+  return prim->updates != NULL
+         || ((prim->flags & LOOM_PRIM_COLLECTIVE) != 0 && loom_collective_along (prim, attrs) == LOOM_MESH_DATA);
+}
+
+void
+graph_mark_gradients (PlanGraph *g)
+{
+  for (guint i = 0; i < g->schedule->len; i++)
+    {
+      PlanNode *instr = g_ptr_array_index (g->schedule, i);
+
+      if (instr->prim == NULL || !takes_gradients (instr->prim, instr->attrs))
+        continue;
+      for (guint k = 0; k < instr->in->len; k++)
+        if (node_in (instr, k) != 0)
+          {
+            PlanValue *v = graph_value (g, graph_root (g, node_in (instr, k)));
+
+            if (v->slot < 0 && v->region == LOOM_REGION_BACKWARD)
+              v->owner = LOOM_OWNER_GRADIENTS;
+          }
     }
 }
 

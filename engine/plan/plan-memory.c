@@ -58,35 +58,6 @@ is_update (const PlanNode *instr)
   return instr->prim != NULL && instr->prim->updates != NULL;
 }
 
-/* TRUE for the update, and for exchanges of gradients before it. */
-static gboolean
-takes_gradients (const PlanNode *instr)
-{
-  return is_update (instr)
-         || (instr->prim != NULL && (instr->prim->flags & LOOM_PRIM_COLLECTIVE) != 0
-             && loom_collective_along (instr->prim, instr->attrs) == LOOM_MESH_DATA);
-}
-
-static void
-classify_owners (PlanGraph *g)
-{
-  for (guint i = 0; i < g->schedule->len; i++)
-    {
-      PlanNode *instr = g_ptr_array_index (g->schedule, i);
-
-      if (!takes_gradients (instr))
-        continue;
-      for (guint k = 0; k < instr->in->len; k++)
-        if (node_in (instr, k) != 0)
-          {
-            PlanValue *v = graph_value (g, graph_root (g, node_in (instr, k)));
-
-            if (v->slot < 0 && v->region == LOOM_REGION_BACKWARD)
-              v->owner = LOOM_OWNER_GRADIENTS;
-          }
-    }
-}
-
 /* TRUE if a result can be written directly to its slot, because all reads of the slot's old value are finished. */
 static gboolean
 may_write_slot (PlanGraph *g, const PlanNode *instr, guint op, guint result, const PlanSpan *uses)
@@ -344,7 +315,7 @@ assign_once (PlanGraph *g, int device)
 void
 pass_assign_memory (PlanGraph *g)
 {
-  classify_owners (g);
+  graph_mark_gradients (g);
   /* A host device reads an input in place. On other devices, and if a kernel binds addresses, the step begins by
    * copying the input into the arena. */
   for (guint i = 0; i < g->schedule->len; i++)

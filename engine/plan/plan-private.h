@@ -268,6 +268,8 @@ void plan_join_labels (GString *label, const char *other);
 char *graph_purpose (PlanGraph *g, const PlanNode *instr);
 /* The primitive of the instruction's kernel call: "matmul", "elementwise"; "transfer" for a copy between devices. */
 const char *node_kernel (const PlanNode *instr);
+/* The graph nodes that an instruction computes, after fusions. (transfer container) */
+GPtrArray *plan_nodes_of (PlanGraph *g, const PlanNode *instr);
 gboolean plan_same_dims (const LoomTensorDesc *a, const LoomTensorDesc *b);
 
 /* Erases instructions whose results are not used. */
@@ -428,7 +430,9 @@ void node_wait_for (PlanNode *instr, PlanNode *other);
 /* Marks the instructions that wait for other lanes in the finished plan. */
 void graph_export_waits (PlanGraph *g, LoomPlan *plan);
 
-/* plan-memory-owners.c: the memory figures of a finished plan, by device and owner. */
+/* plan-memory-owners.c: makes gradients the owner of the values that the update, or an exchange before it, reads. */
+void graph_mark_gradients (PlanGraph *g);
+/* The memory figures of a finished plan, by device and owner. */
 void graph_export_memory (PlanGraph *g, LoomPlan *plan);
 
 /* plan-order.c: the happens-before relation, from lanes and events. */
@@ -507,9 +511,6 @@ typedef struct
   gsize bytes;
   gboolean once;
 } PlanHolding;
-
-/* The nodes that an instruction computes, after fusions. (transfer container) */
-GPtrArray *plan_nodes_of (PlanGraph *g, const PlanNode *instr);
 
 struct _LoomPlan
 {

@@ -99,10 +99,6 @@ void loom_emit_gradients (LoomProgram *p, const LoomOptimizer *optimizer, const 
  * and are not saved. */
 #define LOOM_SLOT_ACCUMULATE "optimizer.accumulate."
 #define LOOM_SLOT_EMA        "optimizer.ema."
-/* Prefixes of the state that nodes carry from batch to batch (LoomCarry), in training and in an evaluation. The latter
- * is not saved. A step that is not finite leaves the former unchanged. */
-#define LOOM_SLOT_CARRY          "optimizer.carry."
-#define LOOM_SLOT_CARRY_EVALUATE "evaluate.carry."
 
 /* Prefix of the scalars of a micro-batch. */
 #define LOOM_SCALAR_ACCUMULATE "accumulate_"
@@ -117,8 +113,8 @@ typedef struct
   LoomValue count;
 } LoomAccumulate;
 
-/* Emits the update of a micro-batch, which adds its gradients to slots. For term t these are the slots of
- * loom_accumulate_slot(). Gradients of a mean over samples are scaled by the scalar "accumulate_weight" (the
+/* Emits the update of a micro-batch, which adds its gradients to slots. Each term has a
+ * slot for each parameter (loom_accumulated_parameter()). Gradients of a mean over samples are scaled by the scalar "accumulate_weight" (the
  * micro-batch's fraction of the step's samples). Gradients of a sum are added unscaled, and the count is added to a
  * scalar slot. If the scalar "accumulate_first" is not 0, the slots' old values are replaced by 0. Declares "grad_norm"
  * and "finite" of this micro-batch, and guards state that the forward pass updates as above. The update itself is a

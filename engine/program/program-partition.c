@@ -5,7 +5,7 @@
 #include "engine/program/partition-state.h"
 
 #include "engine/program/loom-optimizer.h"
-#include "engine/program/loom-table-slot.h"
+#include "engine/program/loom-slot-names.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
  * accumulation of gradients over micro-batches; and averages of weights. */
 #include "engine/program/loom-optimizer.h"
 #include "engine/core/loom-refuse.h"
+#include "engine/program/loom-slot-names.h"
 #include "engine/program/optim-private.h"
 #include "engine/program/prim-private.h"
 

@@ -4,7 +4,7 @@
 #include "engine/core/loom-refuse.h"
 #include "engine/interop/loom-weights.h"
 #include "engine/program/loom-optimizer.h"
-#include "engine/program/loom-table-slot.h"
+#include "engine/program/loom-slot-names.h"
 
 static gboolean
 is_weight (LoomSlotKind kind)

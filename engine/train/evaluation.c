@@ -1,6 +1,8 @@
 /* Evaluates a split, over all its samples, between two steps. */
 #include "engine/train/evaluation.h"
 
+#include "engine/program/loom-slot-names.h"
+
 void
 evaluation_init (Evaluation *self)
 {

@@ -6,6 +6,7 @@
 
 #include "engine/core/loom-refuse.h"
 #include "engine/program/loom-optimizer.h"
+#include "engine/program/loom-slot-names.h"
 #include "engine/train/loom-driver.h"
 #include "engine/program/loom-loss-terms.h"
 

@@ -2,6 +2,7 @@
 #include "engine/train/step-plans.h"
 
 #include "engine/core/loom-error.h"
+#include "engine/program/loom-slot-names.h"
 
 void
 step_plans_init (StepPlans *self)

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/program/loom-optimizer.h"
 #include "engine/program/loom-partition.h"
+#include "engine/program/loom-slot-names.h"
 #include "engine/run/loom-exec.h"
 #include "engine/train/loom-step.h"
 #include "tests/test-program.h"

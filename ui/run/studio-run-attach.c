@@ -11,6 +11,51 @@
 #include "ui/run/run-folder.h"
 #include "ui/run/studio-run-private.h"
 
+/* ---- leaving ----------------------------------------------------------------- */
+
+static void
+kept_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  g_autoptr (GTask) task = data;
+  GError *error = NULL;
+
+  if (loom_bus_worker1_call_keep_finish (LOOM_BUS_WORKER1 (source), result, &error))
+    {
+      StudioRun *self = g_task_get_source_object (task);
+      if (self->worker != NULL && G_OBJECT (studio_worker_get_proxy (self->worker)) == source)
+        studio_worker_note_kept (self->worker);
+      g_task_return_boolean (task, TRUE);
+    }
+  else
+    {
+      g_dbus_error_strip_remote_error (error);
+      g_task_return_error (task, error);
+    }
+}
+
+void
+studio_run_keep_async (StudioRun *self, GAsyncReadyCallback callback, gpointer data)
+{
+  GTask *task = g_task_new (self, NULL, callback, data);
+
+  if (studio_run_can_go_on (self))
+    {
+      loom_bus_worker1_call_keep (studio_run_get_proxy (self), TRUE, NULL, kept_cb, task);
+      return;
+    }
+  /* It has ended meanwhile. */
+  g_task_return_boolean (task, TRUE);
+  g_object_unref (task);
+}
+
+gboolean
+studio_run_keep_finish (GAsyncResult *result, GError **error)
+{
+  return g_task_propagate_boolean (G_TASK (result), error);
+}
+
+/* ---- attaching ---------------------------------------------------------------- */
+
 typedef struct
 {
   StudioRun *run;

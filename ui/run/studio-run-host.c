@@ -3,7 +3,6 @@
  * `gradloom remote` reaches the host, so that Studio knows neither ssh nor the messages between machines. The run's
  * folder here is a mirror; whether the run goes on there is in its record (engine/runs/loom-run-host.h). */
 #include <glib/gi18n.h>
-#include <math.h>
 #include <string.h>
 
 #include "engine/loom.h"
@@ -42,26 +41,6 @@ studio_run_get_live_host (StudioRun *self)
 }
 
 /* ---- beginning ------------------------------------------------------------- */
-
-void
-studio_run_add_options (StudioRun *self, GVariantBuilder *b)
-{
-  const StudioRunOptions *o = &self->options;
-  if (o->epochs > 0)
-    g_variant_builder_add (b, "{sv}", "epochs", g_variant_new_int64 (o->epochs));
-  if (o->batch_size > 0)
-    g_variant_builder_add (b, "{sv}", "batch_size", g_variant_new_int64 (o->batch_size));
-  if (o->seed >= 0)
-    g_variant_builder_add (b, "{sv}", "seed", g_variant_new_int64 (o->seed));
-  if (!isnan (o->lr))
-    g_variant_builder_add (b, "{sv}", "lr", g_variant_new_double (o->lr));
-  if (self->device != NULL)
-    g_variant_builder_add (b, "{sv}", "device", g_variant_new_string (self->device));
-  if (o->threads > 0)
-    g_variant_builder_add (b, "{sv}", "threads", g_variant_new_int32 (o->threads));
-  if (o->paused || self->pause_wanted)
-    g_variant_builder_add (b, "{sv}", "paused", g_variant_new_boolean (TRUE));
-}
 
 typedef struct
 {
@@ -217,47 +196,4 @@ studio_run_take_host_end (StudioRun *self, const char *sentence)
   else
     studio_run_set_state (self, STUDIO_RUN_LOST, text);
   return TRUE;
-}
-
-/* ---- leaving ----------------------------------------------------------------- */
-
-static void
-kept_cb (GObject *source, GAsyncResult *result, gpointer data)
-{
-  g_autoptr (GTask) task = data;
-  GError *error = NULL;
-
-  if (loom_bus_worker1_call_keep_finish (LOOM_BUS_WORKER1 (source), result, &error))
-    {
-      StudioRun *self = g_task_get_source_object (task);
-      if (self->worker != NULL && G_OBJECT (studio_worker_get_proxy (self->worker)) == source)
-        studio_worker_note_kept (self->worker);
-      g_task_return_boolean (task, TRUE);
-    }
-  else
-    {
-      g_dbus_error_strip_remote_error (error);
-      g_task_return_error (task, error);
-    }
-}
-
-void
-studio_run_keep_async (StudioRun *self, GAsyncReadyCallback callback, gpointer data)
-{
-  GTask *task = g_task_new (self, NULL, callback, data);
-
-  if (studio_run_can_go_on (self))
-    {
-      loom_bus_worker1_call_keep (studio_run_get_proxy (self), TRUE, NULL, kept_cb, task);
-      return;
-    }
-  /* It has ended meanwhile. */
-  g_task_return_boolean (task, TRUE);
-  g_object_unref (task);
-}
-
-gboolean
-studio_run_keep_finish (GAsyncResult *result, GError **error)
-{
-  return g_task_propagate_boolean (G_TASK (result), error);
 }

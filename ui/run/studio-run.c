@@ -283,6 +283,26 @@ studio_run_get_worker_pid (StudioRun *self)
 }
 
 void
+studio_run_add_options (StudioRun *self, GVariantBuilder *b)
+{
+  const StudioRunOptions *o = &self->options;
+  if (o->epochs > 0)
+    g_variant_builder_add (b, "{sv}", "epochs", g_variant_new_int64 (o->epochs));
+  if (o->batch_size > 0)
+    g_variant_builder_add (b, "{sv}", "batch_size", g_variant_new_int64 (o->batch_size));
+  if (o->seed >= 0)
+    g_variant_builder_add (b, "{sv}", "seed", g_variant_new_int64 (o->seed));
+  if (!isnan (o->lr))
+    g_variant_builder_add (b, "{sv}", "lr", g_variant_new_double (o->lr));
+  if (self->device != NULL)
+    g_variant_builder_add (b, "{sv}", "device", g_variant_new_string (self->device));
+  if (o->threads > 0)
+    g_variant_builder_add (b, "{sv}", "threads", g_variant_new_int32 (o->threads));
+  if (o->paused || self->pause_wanted)
+    g_variant_builder_add (b, "{sv}", "paused", g_variant_new_boolean (TRUE));
+}
+
+void
 studio_run_drop_worker (StudioRun *self)
 {
   if (self->worker == NULL)
