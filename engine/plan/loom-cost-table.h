@@ -1,9 +1,9 @@
 /* The cost table: estimated kernel times, and the kernels that runs have chosen.
  *
  * The planner chooses algorithms and layouts by this table and never by a clock, so two runs with the same table choose
- * alike. The table is a readable file (format: data/costs.ini): the shipped rates by back end, primitive, algorithm and
- * layout; times that `gradloom bench --tune` measured on one device; and the choices of a run's plans, which its
- * checkpoints store. */
+ * alike. The table is a readable file (format: data/costs.ini). It has the shipped rates by back end, primitive,
+ * algorithm and layout, and the times that `gradloom bench --tune` measured on one device. It also has the choices of a
+ * run's plans, which its checkpoints store. */
 #pragma once
 
 #include <glib.h>

@@ -1,8 +1,8 @@
-/* The registry of devices (LoomDevices): opens each device once, by name, and shares it among
- * plans. The file also counts the processors for CPU threads, checks the free memory of a device before a large
- * allocation, and converts statuses of back ends to errors with a remedy.
+/* The registry of devices (LoomDevices): opens each device once, by name, and shares it among plans. The file also
+ * counts the processors for CPU threads, checks the free memory of a device before a large allocation, and converts
+ * statuses of back ends to errors with a remedy.
  *
- * ref and cpu are linked in. Other back ends are modules that are loaded when one of their devices is requested, so a
+ * ref and cpu are linked in. Other back ends are modules that are loaded when one of their devices is requested. So a
  * program on a machine without CUDA starts no slower, and a request for a GPU fails with one sentence. A new back end
  * is a row in `backends` and, if it is a module, in `module_backends`. */
 #include "engine/core/loom-bytes.h"

@@ -1,6 +1,6 @@
-/* The registry of devices: opens each device once, by name, and shares it among plans and runs. The header also
- * declares the number of processors for CPU threads, the check of a device's free memory, and the errors of back ends.
- */
+/* The registry of devices: opens each device once, by name, and shares it among plans and runs. It can also have a
+ * device that this machine lacks, for plans that are only read. The header also declares the number of processors for
+ * CPU threads, the check of a device's free memory, and the errors and the list of back ends. */
 #pragma once
 
 #include "engine/plan/loom-cost-table.h"

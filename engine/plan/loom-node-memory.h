@@ -1,4 +1,5 @@
-/* Memory by graph node: splits the bytes of loom_plan_memory() by node as well as by owner. */
+/* Memory by graph node: splits the bytes of loom_plan_memory() by node as well as by owner. The header also declares
+ * the list of the nodes that slots belong to. */
 #pragma once
 
 #include "engine/core/loom-json.h"

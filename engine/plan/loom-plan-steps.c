@@ -1,5 +1,5 @@
-/* Lists a finished plan's storages and expected times (loom-plan-steps.h). Both are computed when a view requests them,
- * so that planning for a run costs nothing more. */
+/* Implements loom-plan-steps.h. Times, and the bytes alive at each instruction, are computed when a view requests them,
+ * so that planning for a run does less. The storages are recorded at the end of planning (plan-memory-owners.c). */
 #include "engine/plan/loom-plan-steps.h"
 
 #include "engine/plan/plan-private.h"

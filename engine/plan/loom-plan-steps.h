@@ -1,4 +1,4 @@
-/* The steps of a plan as views list them: the time that each instruction is expected to take, and the memory that is
+/* The steps of a plan as views list them: the nodes and the expected time of each instruction, and the memory that is
  * alive while it runs. `gradloom plan --steps` and Studio's pane of what runs show the same. */
 #pragma once
 

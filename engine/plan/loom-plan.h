@@ -1,9 +1,9 @@
 /* A plan: a program compiled for repeated execution.
  *
- * Planning removes dead code, folds constants, merges common subexpressions, fuses element-wise chains and epilogues,
- * chooses devices and physical layouts, inserts copies, and assigns each value its memory: a state slot, a batch
- * buffer, or an offset in one arena per device. engine/run executes plans. A plan knows programs but no graphs. This
- * header also declares the kernels that run bodies. */
+ * Planning removes dead code, folds constants, merges common subexpressions, and fuses element-wise chains and
+ * epilogues. It chooses devices and physical layouts, inserts copies, and assigns each value its memory: a state slot,
+ * a batch buffer, or an offset in one arena per device. engine/run executes plans. A plan knows programs but no graphs.
+ * This header also declares the kernels that run bodies. */
 #pragma once
 
 #include "engine/core/loom-fault.h"

@@ -1,7 +1,7 @@
 /* Assigns each storage an offset in its device's arena so that no two that are alive together overlap.
  *
- * Storages are sorted in several orders (largest first, lifetime × size, order of birth), and each is put into the
- * smallest gap that is free during its life, as in XLA's heap simulator (see also Pisarchyk and Lee, "Efficient Memory
+ * Storages are sorted in several orders: largest first, lifetime × size, order of birth. Each is put into the smallest
+ * gap that is free during its life, as in XLA's heap simulator (see also Pisarchyk and Lee, "Efficient Memory
  * Management for Deep Neural Net Inference", 2020). The smallest arena is kept. If it exceeds the largest sum of bytes
  * alive at once, a local search changes the order. For plans with more than MANY storages, which would make this slow,
  * one linear sweep along the schedule comes first. */

@@ -1,11 +1,11 @@
 /* Makes attention read queries, keys and values at strides in the tensors they were sliced from, and write its results
  * where the next copy would put them.
  *
- * The rows of a product are sliced into three parts, and the head axis of each is moved in front of the sequence axis;
- * after attention the heads move back, and the backward pass repeats all of it. Attention reads whole rows of a head,
- * so it can address them by strides in the product itself, and none of these copies is needed.
+ * The rows of a product are sliced into three parts, and the axis of attention heads of each is moved in front of the
+ * sequence axis. After attention it moves back, and the backward pass repeats all of it. Attention reads whole rows of
+ * a head, so it can address them by strides in the product itself, and none of these copies is needed.
  *
- * The tensor that is read in place is kept for the backward pass instead of the copies, so it may be no larger than all
+ * The tensor that is read in place is kept for the backward pass instead of the copies. So it may be no larger than all
  * operands that attention reads from it, and nothing else may read the copies. On host devices and old GPUs, which
  * convert 16-bit floats to f32 first, the copies stay: a product that is read three times would be converted three
  * times. */

@@ -2,9 +2,9 @@
  * instead.
  *
  * Cross-entropy takes logits [N, C, d…], as in PyTorch, but a language model makes them [N, d…, C] and permutes them
- * for the loss: the largest value of the step, copied twice, with both copies alive. The pass makes each reader (the
- * loss, its gradient, argmax) read a view [N·d…, C] of the original logits, in which every row has the same numbers as
- * before. */
+ * for the loss. That copies the largest value of the step twice, and both copies are alive. The pass makes each reader
+ * (the loss, its gradient, argmax) read a view [N·d…, C] of the original logits, in which every row has the same
+ * numbers as before. */
 #include "engine/plan/plan-private.h"
 
 #define MAX_READERS 8

@@ -1,9 +1,9 @@
 /* Runs collectives on values in a device's memory: with the device's own communicator, on a separate stream. Events
  * order it with the compute stream, and several calls become one group.
  *
- * The sends and receives of pipeline stages after one slot are one group: NCCL's send waits for its receive, and within
- * a group neither side waits for the other's order. If GPUs cannot communicate, because NCCL is missing or two ranks
- * share a GPU, stages exchange through the host. */
+ * The sends and receives of pipeline stages after one time slot of the schedule are one group: NCCL's send waits for
+ * its receive, and within a group neither side waits for the other's order. If GPUs cannot communicate, because NCCL is
+ * missing or two ranks share a GPU, stages exchange through the host. */
 #include "engine/plan/plan-collective-private.h"
 
 /* Creates an event, with a timestamp for traces if the device's tools have such events. */

@@ -1,4 +1,4 @@
-/* The kernels of collectives, for the planner: functions that make such a kernel, give its calls to the communication
+/* The kernels of collectives, for the planner. Functions make such a kernel, give its calls to the communication
  * thread, split it into a start and a wait, or put it into a group of transfers. plan-collective-private.h has the
  * struct. */
 #pragma once

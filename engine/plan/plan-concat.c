@@ -1,9 +1,9 @@
 /* Replaces a sum of padded parts with one concatenation.
  *
- * The gradient of a tensor that is split into slices (queries, keys and values of one product, gates of a recurrent
- * cell) is a sum of padded parts: each part is written with zeros around it, read again and added. If the parts are
- * adjacent without a gap, their sum is a concatenation, which reads and writes each number once. The bits are the same
- * except for the sign of a zero and, if there are other summands between the parts, the order of addition.
+ * A tensor may be split into slices: queries, keys and values of one product, or gates of a recurrent cell. Its
+ * gradient is then a sum of padded parts: each part is written with zeros around it, read again and added. If the parts
+ * are adjacent without a gap, their sum is a concatenation, which reads and writes each number once. The bits are the
+ * same except for the sign of a zero and, if there are other summands between the parts, the order of addition.
  *
  * A sum of 16-bit floats is computed in f32 and rounded each time. Adding zeros changes nothing, so a sum of padded
  * parts can be joined in 16 bits too, also with one other summand, which is added to one part at each position in any

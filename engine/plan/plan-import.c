@@ -1,9 +1,9 @@
 /* Converts a program to the planner's working form, instruction by instruction.
  *
- * Only the representation changes: an element-wise primitive becomes a node with one step, and so does a type
- * conversion that fusion may merge; a view keeps only its first operand, because the others serve its gradient. The
- * file also makes the kernel call of a program's instruction for callers that do not plan
- * (loom_plan_spec_of_instr()). */
+ * Only the representation changes. An element-wise primitive becomes a node with one step, and so does a type
+ * conversion that fusion may merge. A view keeps only its first operand, because the others serve its gradient. The
+ * file also makes the kernel call of a program's instruction for callers that do not plan (loom_plan_spec_of_instr()).
+ */
 #include "engine/plan/plan-private.h"
 
 #include <string.h>

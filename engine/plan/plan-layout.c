@@ -2,9 +2,9 @@
  *
  * A device returns the options of an instruction, each with its algorithm, the layouts of operands and results, and an
  * estimated cost. If a value is needed in another layout than it is made in, a reorder costs something, once for all
- * its readers. plan-cost-solver.c minimises the sum of both: its variables are the instructions, with a state for each
- * combination of layouts, and the values between them, with a state for the layout they are made in and those that
- * exist. Inputs and state have plain layout, and slots take plain values.
+ * its readers. plan-cost-solver.c minimises the sum of both. Its variables are the instructions and the values between
+ * them. The states of an instruction are its combinations of layouts. A state of a value is the layout in which it is
+ * made, with those in which it exists. Inputs and state have plain layout, and slots take plain values.
  *
  * Nothing is measured here. Choices are recorded in the cost table, and earlier choices, from a checkpoint, are used
  * again. */

@@ -1,5 +1,5 @@
-/* Finds the linear heads with cross-entropy of a program: the product that makes a logit for each row (a sample or
- * token) and class, the loss of the logits, their gradients, and the axes of all these values.
+/* Finds the linear heads with cross-entropy of a program. Such a head is the product that makes a logit for each row (a
+ * sample or token) and class, the loss of the logits, and their gradients. The axes of all these values are found too.
  *
  * It changes nothing. plan-pad-logits.c rewrites such a head along its classes, plan-head-chunks.c along its rows. */
 #pragma once

@@ -1,16 +1,15 @@
 /* Makes the kernel that runs a scan: the body has a plan of its own, and the kernel loops over its instructions.
  *
- * The outer plan sees one kernel. Its scratch memory holds the body's arena and the second buffers of carried values,
- * so memory forecasts include it, and it does not depend on the number of iterations. Rows of operands and results are
- * read and written in place: the addresses that change between iterations are found when the kernel is made, and an
- * iteration only sets these and calls kernels. Values are copied only if a kernel binds their address, if a value is
- * two results at once, or if, on a device with its own memory, the size of a row is not a multiple of 64 bytes, the
- * alignment that libraries require.
+ * The outer plan sees one kernel. Its scratch memory holds the body's arena and the second buffers of carried values
+ * (LoomScanAttrs), so memory forecasts include it, and it does not depend on the number of iterations. Rows of operands
+ * and results are read and written in place: the addresses that change between iterations are found when the kernel is
+ * made, and an iteration only sets these and calls kernels. Values are copied if a kernel binds their address or if a
+ * value is two results at once. On a device with its own memory rows are also copied if their size is no multiple of 64
+ * bytes, the alignment that libraries require.
  *
- * A stacked result may be the value of a carried value at the beginning of each iteration, which the gradients of
- * recurrent cells read. Its rows are those of the carried value shifted by one iteration: either iterations write them
- * there (BUFFER_NEXT_ROW), or, if these rows are in another stacked result already, all but the first are copied at
- * once after the loop. */
+ * A stacked result may be a carried value at the beginning of each iteration, which the gradients of recurrent cells
+ * read. Iterations write it to the next row (BUFFER_NEXT_ROW). If another stacked result has these rows already, all
+ * but the first are copied at once after the loop. */
 #include "engine/plan/plan-body.h"
 
 typedef enum

@@ -1,5 +1,5 @@
-/* Memory by owner: marks the values that are gradients, names the owners, and computes the figures of a finished plan on
- * each device: the peak of live bytes by owner, and the list of storages. Other values have their owner from the
+/* Memory by owner: marks the values that are gradients, names the owners, and computes the figures of a finished plan
+ * on each device: the peak of live bytes by owner, and the list of storages. Other values have their owner from the
  * beginning (plan-import.c). loom-node-memory.c lists the same bytes by node. */
 #include "engine/plan/loom-plan-steps.h"
 #include "engine/plan/plan-private.h"

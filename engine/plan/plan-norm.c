@@ -6,13 +6,8 @@
  * ReLU's result need not outlive the forward pass (the idea of Rota Bulò et al. 2018, with the kept and the recomputed
  * tensor exchanged).
  *
- * After a residual sum y is kept anyway, because the next block reads it, and y shows where the ReLU was active. y's
- * cotangent is usually a sum of two: of the path through the next block and the path around it. The part of the sum
- * that passes the ReLU is also r's gradient, so the gradient of the normalisation, which reads it twice, computes the
- * sum on its first pass and writes r's gradient.
- *
- * In a transformer block the gradient of a layer norm is added to the gradient of the path around it. The gradient's
- * kernel adds it in f32 and writes the sum of both. */
+ * After a residual sum y is kept anyway, because the next block reads it, and y shows where the ReLU was active. The
+ * part of y's cotangent that passes the ReLU is also r's gradient, which the gradient of the normalisation writes. */
 #include "engine/plan/plan-pattern.h"
 #include "kernels/norm.h"
 
@@ -72,6 +67,8 @@ fuse_sum (PlanRewrite *r)
   return TRUE;
 }
 
+/* In a transformer block the gradient of a layer norm is added to the gradient of the path around it. Its kernel adds
+ * that in f32 and writes the sum of both. */
 static gboolean
 fuse_gradient_sum (PlanRewrite *r)
 {
@@ -103,8 +100,8 @@ will_fuse (PlanGraph *g, guint v)
   return producer != NULL && producer->steps != NULL && graph_only_reader (g, v, FALSE) != NULL;
 }
 
-/* Finds the two summands of dy if only `gate` reads dy and element-wise fusion would not join a summand with the sum;
- * FALSE if dy is no such sum. */
+/* Finds the two summands of dy, of the path through the next block and the path around it, if only `gate` reads dy and
+ * element-wise fusion would not join a summand with the sum; FALSE if dy is no such sum. */
 static gboolean
 is_sum (PlanGraph *g, guint dy, const PlanNode *gate, guint of[2])
 {
@@ -120,7 +117,8 @@ is_sum (PlanGraph *g, guint dy, const PlanNode *gate, guint of[2])
 }
 
 /* Makes the gradient take the cotangent of a ReLU after a residual sum. dr = relu_grad(dy, y) has further readers, so
- * the call also writes dr, at dr's position. */
+ * the call also writes dr, at dr's position. The call reads dy twice, so if dy is a sum, it computes dy on its first
+ * pass. */
 static gboolean
 fuse_residual_gate (PlanRewrite *r, guint dy, guint y)
 {

@@ -1,6 +1,6 @@
 /* Computes the happens-before relation of a plan's operations in one walk along the schedule.
  *
- * A lane is a stream of a device and runs its operations in order. An event orders an operation after an operation of
+ * A lane of a device (loom-plan.h) runs its operations in order. An event orders an operation after an operation of
  * another lane, and so after everything that precedes that one. An operation stores one number per lane: the number of
  * operations of that lane that are finished when it begins (vector clocks, Fidge and Mattern, 1988).
  *

@@ -1,8 +1,8 @@
-/* Overlaps communication with computation: posts exchanges of ranks to the plan's communication thread as soon as
- * their operands are ready, and waits before the first reader. Shards of weights are gathered one call ahead.
+/* Overlaps communication with computation: posts exchanges of ranks to the plan's communication thread as soon as their
+ * operands are ready, and waits before the first reader. Shards of weights are gathered one call ahead.
  *
- * The collectives of a plan keep their order, which is the same on all ranks, and use one lane. Pipeline stages on
- * CPUs use no lane: a send returns at once anyway, and a receive has to wait. On devices the transfers after one slot
+ * The collectives of a plan keep their order, which is the same on all ranks, and use one lane. Pipeline stages on CPUs
+ * use no lane: a send returns at once anyway, and a receive has to wait. On devices the transfers after one time slot
  * of the schedule form a group, which overlaps the computation until one of its results is read or the next exchange
  * begins. */
 #include "engine/core/loom-env.h"

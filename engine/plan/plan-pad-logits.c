@@ -2,8 +2,8 @@
  * 16 bytes. With 50,257 classes they do not, and products that make or read the logits use kernels that load single
  * elements: several times slower (measured in tests/cuda/RESULTS.md).
  *
- * So logits get columns up to a multiple of eight. The weight is copied with additional rows of zeros, losses and
- * argmax ignore the additional columns (LoomCrossEntropyAttrs.classes), the gradient of the logits is 0 there, and sums
+ * So logits get columns up to a multiple of eight. The weight is copied with additional rows of zeros. Losses and
+ * argmax ignore the additional columns (LoomCrossEntropyAttrs.classes), and the gradient of the logits is 0 there. Sums
  * over rows (the gradients of weight and bias) are cut to size, as views if possible (plan-view-slices.c). The result
  * is exact if the rows are finite, because additional columns are multiplied only by zeros.
  *

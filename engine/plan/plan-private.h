@@ -5,13 +5,11 @@
  * later, a schedule and memory (PlanStorage). "Node" means an instruction (PlanNode); the node of the user's graph is
  * only named, by `origin`.
  *
- * Values keep the program's numbers (0 is none), and new ones are appended. A value with a number of the program
- * equals the program's value except for rounding; a pass that changes its meaning gives it a new number, because the
- * checker of plans (engine/check) relies on numbers. Each value has its producer and a list of uses, which the
- * helpers below maintain, so no pass counts readers. An erased instruction stays in the list, marked dead, until the
- * pass is finished, so that a pass can continue from it. The steps of an element-wise instruction have value numbers
- * as operands, so fusing two instructions concatenates their steps; registers are assigned once, when the kernel is
- * made. */
+ * Values keep the program's numbers (0 is none), and new ones are appended. A value with a number of the program equals
+ * the program's value except for rounding; a pass that changes its meaning gives it a new number, because the checker
+ * of plans (engine/check) relies on numbers. Each value has its producer and a list of uses, which the helpers below
+ * maintain, so no pass counts readers. An erased instruction stays in the list, marked dead, until the pass is
+ * finished, so that a pass can continue from it. */
 #pragma once
 
 #include "engine/plan/loom-plan.h"
@@ -61,6 +59,8 @@ typedef enum
   PLAN_STEP_STORE_SLICE /* arg[0] is written to a slice of the result */
 } PlanStepKind;
 
+/* A step of an element-wise instruction. Operands and results are value numbers, so fusing two instructions
+ * concatenates their steps; registers are assigned once, when the kernel is made. */
 typedef struct
 {
   LoomScalarOp op; /* LOOM_SCALAR_ID for slices, so that code that walks arguments can ignore the kind */

@@ -1,10 +1,11 @@
 /* Rematerialisation: recomputes cheap values for the backward pass instead of keeping them.
  *
- * A gradient often reads a value that one pass over memory can compute from values that are kept anyway: the ReLU of a
- * normalised convolution, a GELU, the result of a layer norm, the sum at the end of a residual block. Such a value is
- * recomputed before the first gradient that reads it, and its bytes are free in between. A deep convolutional net then
- * keeps little more than its convolutions' results, for a small part of the convolutions' time. No value is kept only
- * to rematerialise another. (Chen et al. 2016 recompute whole segments; this pass repeats one or two instructions.) */
+ * A gradient often reads a value that one pass over memory can compute from values that are kept anyway. Examples are
+ * the ReLU of a normalised convolution, a GELU, the result of a layer norm, and the sum at the end of a residual block.
+ * Such a value is recomputed before the first gradient that reads it, and its bytes are free in between. A deep
+ * convolutional net then keeps little more than its convolutions' results, for a small part of the convolutions' time.
+ * No value is kept only to rematerialise another. (Chen et al. 2016 recompute whole segments; this pass repeats one or
+ * two instructions.) */
 #include "engine/plan/plan-private.h"
 
 /* For smaller values recomputation costs more than it saves. */

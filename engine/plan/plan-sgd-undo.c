@@ -4,14 +4,8 @@
  * No weight may have changed if a gradient turns out not to be finite, so grad_stats runs first, and sgd_step after the
  * gate. If nothing else reads the gradients, sgd_step_logged replaces grad_stats: it writes the weights at once and
  * stores each old weight in the gradient's memory. Before the gate, which raises the fault, undo_step restores them.
- * The log costs no memory, since the gradients are alive until then in either case.
- *
- * The log pays if a cache holds a strip of the gradient between the reading and the writing. A GPU transfers 16 bytes
- * for each weight either way (4 for the statistics and 12 for the step; with a log 8 read and 8 written), fewer without
- * a log if its cache holds the gradients until the step, and undoing takes another launch. So GPUs use no log.
- *
- * Steps with state are excluded, because a gradient has memory for only one old value. So are steps whose scale depends
- * on the norm of the gradients (clipping), and steps that an instruction before the gate might end early. */
+ * The log costs no memory, since the gradients are alive until then in either case. It pays if a cache holds a strip of
+ * the gradient between the reading and the writing. */
 #include "engine/plan/plan-private.h"
 
 /* Operands of sgd_step after its lists. */
@@ -122,6 +116,13 @@ may_overwrite (PlanGraph *g, const Update *u, guint dw, GHashTable *once, GHashT
          && is_read_before (g, root, u) && g_hash_table_add (taken, GUINT_TO_POINTER (root));
 }
 
+/* TRUE if the step may write before the gate. The caller has excluded steps with state, because a gradient has memory
+ * for only one old value. Steps whose scale depends on the norm of the gradients (clipping) are excluded here, and
+ * those that an instruction before the gate might end early.
+ *
+ * GPUs use no log. They transfer 16 bytes for each weight either way: 4 for the statistics and 12 for the step, or 8
+ * read and 8 written with a log. If the cache holds the gradients until the step, these are fewer without a log, and
+ * undoing takes another launch. */
 static gboolean
 is_loggable (PlanGraph *g, const Update *u, GHashTable *once)
 {

@@ -1,10 +1,10 @@
 /* Inserts copies of state that is read after the step has changed it, so that every reader gets the value from the
  * beginning of the step.
  *
- * An output that is state is copied before its slot is written. An update reads gradients while it writes parameters,
- * and a gradient may be another parameter (the gradient of y in x·y is x), or the same one; of ranks that divide
- * parameters, it may be the shard that is updated. An update overwrites the memory of its operand, so if the state's
- * next value is another result, such as that of an exchange after the update, the update works on a copy. */
+ * An output that is state is copied before its slot is written. An update reads gradients while it writes parameters. A
+ * gradient may be another parameter (the gradient of y in x·y is x), or the same one; if ranks divide parameters, it
+ * may be the shard that is updated. An update overwrites the memory of its operand, so if the state's next value is
+ * another result, such as that of an exchange after the update, the update works on a copy. */
 #include "engine/plan/plan-private.h"
 
 /* TRUE if v is state that the step changes, or a view of it. */

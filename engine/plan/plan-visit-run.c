@@ -1,4 +1,4 @@
-/* Runs the kernel of switch and visit: the host reads which rows form each group; for each group it copies the rows'
+/* Runs the kernel of switch and visit. The host reads which rows form each group. For each group it copies the rows'
  * inputs to the smallest body that holds them, runs the body's kernels, and copies the results out. plan-visit.c makes
  * the kernel. */
 #include "engine/plan/plan-visit.h"

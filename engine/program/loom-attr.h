@@ -1,6 +1,7 @@
 /* Attributes of primitives as data: the members of a struct that determine a call. A primitive lists each member once;
  * comparing, hashing and listing calls, and the random attributes of tests, follow from the list. Tests find a member
- * that is not listed by its bytes and by samples that differ in it alone. */
+ * that is not listed by its bytes and by samples that differ in it alone. Several primitives share the type of shapes
+ * (LoomDims) and the words of reductions, which are also here. */
 #pragma once
 
 #include <glib.h>

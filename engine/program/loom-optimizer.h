@@ -113,8 +113,8 @@ typedef struct
   LoomValue count;
 } LoomAccumulate;
 
-/* Emits the update of a micro-batch, which adds its gradients to slots. Each term has a
- * slot for each parameter (loom_accumulated_parameter()). Gradients of a mean over samples are scaled by the scalar "accumulate_weight" (the
+/* Emits the update of a micro-batch, which adds its gradients to slots. Each term has a slot for each of its parameters
+ * (loom_accumulated_parameter()). Gradients of a mean over samples are scaled by the scalar "accumulate_weight" (the
  * micro-batch's fraction of the step's samples). Gradients of a sum are added unscaled, and the count is added to a
  * scalar slot. If the scalar "accumulate_first" is not 0, the slots' old values are replaced by 0. Declares "grad_norm"
  * and "finite" of this micro-batch, and guards state that the forward pass updates as above. The update itself is a

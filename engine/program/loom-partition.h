@@ -3,15 +3,12 @@
  *
  * Every value is whole (replicated: each rank has all of it), split (each rank has a part along one axis), or partial
  * (each rank has a summand, and the value is their sum). Inputs may be split along their first axis, so that each rank
- * has some of the samples (data parallelism), and weights along one of theirs, so that each rank has some of the
- * features (tensor parallelism; Shoeybi et al. 2019, arXiv:1909.08053). With both, ranks form a mesh, and a program is
- * partitioned twice: first by weights, then, including the exchanges, by samples. A primitive's sharding rule
- * (LoomPrim.sharding) chooses the shardings of its operands and results; a primitive without one takes whole operands.
- * A value that is needed in another sharding is converted by a collective or a slice. So counts, means and losses are
- * those of the whole batch, however values are partitioned.
+ * has some of the samples (data parallelism). Weights may be split along one of theirs, so that each rank has some of
+ * the features (tensor parallelism; Shoeybi et al. 2019, arXiv:1909.08053). With both, ranks form a mesh, and a program
+ * is partitioned twice: first by weights, then, including the exchanges, by samples. A value that is needed in another
+ * sharding is converted by a collective or a slice. So counts, means and losses are those of the whole batch.
  *
- * The state and results of the update may be sharded too (ZeRO; Rajbhandari et al. 2020, arXiv:1910.02054): each rank
- * has a range of the elements of every tensor and updates only that. */
+ * The state and results of the update may be sharded too (ZeRO; Rajbhandari et al. 2020, arXiv:1910.02054). */
 #pragma once
 
 #include "engine/program/loom-program.h"

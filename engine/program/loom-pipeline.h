@@ -4,13 +4,11 @@
  * Values are split into micro-batches as loom-partition.h splits them among ranks: each is whole, split along its
  * samples, or the sum of the micro-batches' summands. So counts, means and losses are those of the whole batch, and a
  * weight's gradient is the sum over micro-batches in order, for every schedule. A value for another stage is sent as
- * soon as it is computed and received just before it is needed; values that depend only on the data are computed by
- * each stage itself. A weight that nodes of several stages read belongs to the first of them, which sends it to the
- * others and sums its gradients. Each rank has only the slots of its stage (LoomSlot.is_placed).
+ * soon as it is computed and received just before it is needed. A weight that nodes of several stages read belongs to
+ * the first of them, which sends it to the others and sums its gradients.
  *
- * The calls of all ranks follow one global order, that of the schedule's slots, so they cannot deadlock. If sends never
- * wait (kernels/comm.h), a stage receives a value when it needs it. If a send waits for its receive, as in NCCL, stages
- * exchange after each slot in the same order on both sides, usually one pass before the value is needed. */
+ * The calls of all ranks follow one global order, that of the schedule's time slots, so they cannot deadlock. If a send
+ * waits for its receive, as in NCCL, stages exchange after each time slot in the same order on both sides. */
 #pragma once
 
 #include "engine/program/loom-program.h"

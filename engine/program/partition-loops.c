@@ -1,8 +1,9 @@
-/* Partitions loops: each rank runs the loop for its samples.
+/* Partitions loops, and bodies also for partition-visit.c: chooses the shardings of a body's results from those of its
+ * inputs, and writes the body of a rank.
  *
- * The shardings of a body's results follow from those of its inputs; carried values must have the same sharding before
- * and after an iteration, so shardings are iterated to a fixed point. If a body would need an exchange in each
- * iteration, the loop is not split: its operands are gathered once before it. */
+ * Each rank runs the loop for its samples. Carried values must have the same sharding before and after an iteration, so
+ * shardings are iterated to a fixed point. If a body would need an exchange in each iteration, the loop is not split:
+ * its operands are gathered once before it. */
 #include "engine/program/partition-state.h"
 
 gboolean

@@ -2,7 +2,7 @@
  *
  * A value is converted once, at its first use. Values that only the update uses are collected in buckets, in the order
  * of the backward pass, and a bucket is exchanged as soon as it is full. Gathered values, unless they are vectors, are
- * forgotten at the end of their region, so sharded parameters are gathered once for the forward pass and once for the
+ * forgotten at the end of their region. So sharded parameters are gathered once for the forward pass and once for the
  * backward pass and take no memory in between. A part of a whole value is computed alone if its producer can do that,
  * as for the columns of a product. */
 #include "engine/program/partition-state.h"

@@ -1,5 +1,9 @@
-/* The sharding rules of primitives: each rule reads the shardings that the operands have, and chooses for each operand
- * one with which a rank can compute its part alone. The default is whole. */
+/* The sharding rules of most primitives. A rule reads the shardings that the operands have, and chooses for each
+ * operand one with which a rank can compute its part alone. The default is whole.
+ *
+ * Other rules: update (partition-update.c), loops (partition-loops.c), visit and orders of rows (partition-visit.c),
+ * attention (prim-attention.c), collectives (prim-collective.c). If weights are split, the choices of
+ * partition-weights.c come first. */
 #include "engine/program/partition-sharding.h"
 
 static const LoomSharding pending = { .kind = LOOM_SHARDING_PARTIAL };

@@ -1,5 +1,7 @@
-/* Partitions weights (tensor parallelism): decides which slots are split, and writes instructions on split weights that
- * become several.
+/* Partitions weights (tensor parallelism): finds each slot's part in LoomPartition.splits, which
+ * engine/recipe/recipe-split.c reads from the graph, and writes the instructions on split weights that become several.
+ * These are embeddings, statistics of gradients and, in partition-loss.c, cross-entropy. Partial values that are needed
+ * whole before the update are reduced as soon as they are computed, so that no rank keeps both.
  *
  * A product with weights that are split by columns computes columns of the result on each rank. A product with weights
  * that are split by rows takes such columns and computes a partial result, so the pair needs one exchange in each

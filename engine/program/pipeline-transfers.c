@@ -1,6 +1,6 @@
-/* Analyses a program before its stages are written: chooses the shardings of each instruction's operands and results
- * for every micro-batch, and determines which values stages need from each other and when these are available (per
- * micro-batch, before all passes, or after them). A program that cannot be pipelined, for example because its backward
+/* Analyses a program before its stages are written. It chooses the shardings of each instruction's operands and results
+ * for every micro-batch. It also determines which values stages need from each other, and when these are available: per
+ * micro-batch, before all passes, or after them. A program that cannot be pipelined, for example because its backward
  * pass needs all micro-batches at once, is refused here with an error. */
 #include "engine/program/pipeline-private.h"
 

@@ -1,5 +1,6 @@
-/* Scaled dot-product attention and its gradient, as composites, so that back ends need not store the matrix of logits;
- * expand() has the formulas in core primitives (Vaswani et al., "Attention Is All You Need", 2017, section 3.2.1). */
+/* Scaled dot-product attention and its gradient, as composites, so that back ends need not store the matrix of logits.
+ * expand() has the formulas in core primitives (Vaswani et al., "Attention Is All You Need", 2017, section 3.2.1).
+ * Their sharding rule is also here. */
 #include "engine/program/partition-sharding.h"
 #include "engine/program/position-rules.h"
 

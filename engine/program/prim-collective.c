@@ -1,6 +1,7 @@
 /* The primitives of collectives (all_reduce, reduce_scatter, unshard, all_gather), which partitioning inserts
  * (partition-reshard.c). The planner makes their kernels from a communicator (plan-collective.c). They have no
- * gradients, because a program is partitioned after differentiation. */
+ * gradients, because a program is partitioned after differentiation. all_reduce and all_gather have sharding rules,
+ * because a program with split weights is partitioned again, by samples. */
 #include "engine/program/partition-sharding.h"
 
 static gboolean

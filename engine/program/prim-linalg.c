@@ -1,4 +1,5 @@
-/* Linear algebra on batches of square matrices: Cholesky factors, triangular systems, systems, determinants.
+/* Linear algebra on batches of square matrices: Cholesky factors, triangular systems, systems, determinants and their
+ * derivatives (cofactor).
  *
  * Gradients are solutions of systems again, so second derivatives use the same rules. Sources: Mike Giles, “An extended
  * collection of matrix derivative results” (2008), for systems and determinants; Iain Murray, “Differentiation of the

@@ -1,7 +1,8 @@
-/* Batch and layer normalisation with their gradients (Ioffe and Szegedy 2015, section 3; Ba et al. 2016).
+/* Batch and layer normalisation, their gradients, and batch_norm_apply, which takes given statistics (Ioffe and Szegedy
+ * 2015, section 3; Ba et al. 2016).
  *
- * Both compute x̂ = (x - mean)·rstd, scaled and shifted. They differ in the axes over which statistics are taken and in
- * the shape of the scale. One struct (Norm) describes both for all four expansions. */
+ * Batch and layer norm compute x̂ = (x - mean)·rstd, scaled and shifted. They differ in the axes over which statistics
+ * are taken and in the shape of the scale. One struct (Norm) describes both for all five expansions. */
 #include "engine/program/partition-sharding.h"
 #include "engine/program/position-rules.h"
 

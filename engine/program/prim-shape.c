@@ -1,6 +1,6 @@
-/* Primitives that compute nothing: reshape, expand, permute, slice, pad and concat, the gradient of each of which is
- * another one; detach, through which no gradient flows; copy, which converts to another element type (loom_cast()); and
- * move, into which the planner fuses successive slices, permutes and concatenations (plan-copies.c). */
+/* Primitives that compute nothing. The gradients of reshape, permute, slice, pad and concat are among these five; that
+ * of expand is a sum. No gradient flows through detach, copy converts to another element type (loom_cast()), and the
+ * planner fuses successive slices, permutes and concatenations into move (plan-copies.c). */
 #include "engine/program/partition-sharding.h"
 #include "engine/program/position-rules.h"
 #include "kernels/move.h"

@@ -1,6 +1,6 @@
 /* The primitives of the update region: statistics over all gradients (grad_stats), the gate that ends a step whose loss
- * or gradients are not finite (update_gate), the optimizers' steps over many tensors at once, and SGD's step with an
- * undo log (sgd_step_logged, undo_step).
+ * or gradients are not finite (update_gate), and the optimizers' steps over many tensors at once. SGD also has a step
+ * with an undo log (sgd_step_logged, undo_step).
  *
  * A program ends with them, so they have no gradient. Their results overwrite operands. */
 #include "engine/program/partition-sharding.h"

@@ -1,7 +1,8 @@
 /* Partitions a program among ranks (loom-partition.h).
  *
  * First each instruction chooses the shardings of its operands and results; then the rank's program is written, with
- * conversions between shardings (partition-reshard.c). */
+ * conversions between shardings (partition-reshard.c). If batch norms are synchronised, a pass before both expands
+ * them, so that their sums are over the samples of all ranks. */
 #include "engine/program/partition-state.h"
 
 #include "engine/program/loom-optimizer.h"

@@ -1,11 +1,11 @@
 /* Mixed precision: the pass of autocast. It converts a forward program so that its large products use 16-bit floats
- * (bf16, f16), while parameters, statistics and losses stay f32 (Micikevicius et al., "Mixed Precision Training", 2018;
- * the lists follow torch.autocast on a CPU). Each primitive's rule is its LoomPrecision. Loss scaling for f16 is in
- * program-loss-scale.c.
+ * (bf16, f16), while parameters, statistics and losses stay f32 (Micikevicius et al., "Mixed Precision Training",
+ * 2018). The lists follow torch.autocast on a CPU. Each primitive's rule is its LoomPrecision. Loss scaling for f16 is
+ * in program-loss-scale.c.
  *
  * The pass runs before differentiation, so gradients flow back through the same casts and reach the parameters in f32.
  * A parameter with several readers is cast once. An element-wise formula that rounds at most once uses its operands'
- * 16-bit type; a longer one is computed in f32 and cast back, so that its gradient is also computed in f32 and rounded
+ * 16-bit type. A longer one is computed in f32 and cast back, so that its gradient is also computed in f32 and rounded
  * at the end. The planner fuses these casts into element-wise kernels, where they cost nothing. */
 #include "engine/program/program-body.h"
 

@@ -1,5 +1,5 @@
-/* Replicates a program on several devices of one process, like torch.nn.DataParallel: the first device has the weights
- * and the batch; each step scatters the batch, replicates the weights, gathers the replicas' results, and updates on
+/* Replicates a program on several devices of one process, like torch.nn.DataParallel. The first device has the weights
+ * and the batch. Each step scatters the batch, replicates the weights, gathers the replicas' results, and updates on
  * the first device. Every copy is from or to the first device.
  *
  * The replicas are the parts of ranks (loom_program_partition()), instruction by instruction. The first device computes

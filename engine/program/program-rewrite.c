@@ -1,5 +1,5 @@
-/* The helper of passes from program to program: begins a second program with the same slots and inputs, maps the values
- * of the first to those of the second, and copies commits, outputs and ports at the end.
+/* The helper of passes from program to program. It begins a second program with the same slots and inputs, maps the
+ * values of the first to those of the second, and copies commits, outputs and ports at the end.
  *
  * Slots and inputs keep their order, so an index of the first program is valid for the second. */
 #include "engine/program/prim-private.h"

@@ -1,6 +1,6 @@
 /* Emits the update region from the gradients: their statistics, clipping, the gate, the optimizer's step (optim-*.c)
- * and the step counter; for L-BFGS and Newton, whose steps engine/train computes, the gradients as outputs instead; the
- * accumulation of gradients over micro-batches; and averages of weights. */
+ * and the step counter. For L-BFGS and Newton, whose steps engine/train computes, it emits the gradients as outputs
+ * instead. The file also emits the accumulation of gradients over micro-batches, and averages of weights. */
 #include "engine/program/loom-optimizer.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/program/loom-slot-names.h"

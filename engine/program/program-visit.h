@@ -1,5 +1,5 @@
-/* Counts and indexes the inputs and outputs of the bodies of switch and visit, from their attributes
- * (LoomVisitAttrs). */
+/* Counts and indexes the inputs and outputs of the bodies of switch and visit, from their attributes (LoomVisitAttrs).
+ * The header also declares the gradient of both (visit-gradient.c). */
 #pragma once
 
 #include "engine/program/program-body.h"

@@ -2,11 +2,11 @@
  *
  * The body and the gradients of one iteration form a program (body-gradient.h), with the cotangents of the body's
  * results as further inputs. Values that the gradients read are kept: the forward scan gets them as additional stacked
- * results, and the backward body takes them as sequences (with `recompute` it takes the body's inputs and computes the
- * rest again). Cotangents of carried values are carried backwards.
+ * results, and the backward body takes them as sequences. With `recompute` it takes the body's inputs and computes the
+ * rest again. Cotangents of carried values are carried backwards.
  *
  * The gradient of a whole operand is a sum over iterations. If an iteration's summand is a product or a sum over rows,
- * the loop only stacks the factors, and one product over all iterations computes the sum, so an iteration does not read
+ * the loop only stacks the factors, and one product over all iterations computes the sum. So an iteration does not read
  * and write the gradient of a weight. Other summands, and sums over rows that need an extra stack, are accumulated in a
  * carried value. */
 #include "engine/program/scan-private.h"

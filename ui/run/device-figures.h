@@ -1,5 +1,6 @@
-/* Figures of the next run: the memory of each rank, and the time of a step. They come from `gradloom plan --memory` and
- * `gradloom simulate`, which compute in processes of their own. */
+/* Figures for the choice of devices: the planned memory of each rank of the next run, and the time of a step with 1, 2
+ * and 4 replicas of the graph. They come from `gradloom plan --memory` and `gradloom simulate`, in processes of their
+ * own. The latter measures kernels on this machine for some seconds. */
 #pragma once
 
 #include "ui/document/studio-document.h"

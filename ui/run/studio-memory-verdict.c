@@ -1,5 +1,6 @@
-/* Reads the engine's sentence about memory (engine/train/memory-budget.c): the sum that the run needs, what is
- * available, and the batch that fits. Shares by owner stay in the whole sentence. */
+/* Makes the verdict from figures, or from the engine's sentence about memory (engine/train/memory-budget.c): the sum
+ * that the run needs, what is available, and the batch that fits. Figures may come with a strategy of <parallel>, for
+ * which the file has a sentence and a label. Bytes by owner stay in the engine's sentence. */
 #include "ui/run/studio-memory-verdict.h"
 
 #include <glib/gi18n.h>

@@ -1,5 +1,6 @@
-/* The verdict on a run that does not fit into memory: a sentence with the planned and the available bytes, and a batch
- * that fits. It is made from figures, or read from a sentence of the engine. */
+/* The verdict on a run that does not fit into memory: a sentence with the planned and the available bytes, a batch that
+ * fits, and a strategy of <parallel> with which the whole batch fits. It is made from figures, or read from a sentence
+ * of the engine. */
 #pragma once
 
 #include <glib.h>

@@ -1,4 +1,4 @@
-/* Attaches to a run that goes on without a window, here or on a host.
+/* Runs without a window: lets a run go on without one, and attaches to one, here or on a host.
  *
  * The worker is asked what it trains before anything is shown, the curve is read from the run's folder, and then the
  * worker sends what is newer. The folder of a run on a host is its mirror, which the process that carries the worker's

@@ -1,7 +1,8 @@
-/* The bars above the run panel: chooses which one is shown, and writes its sentence.
+/* The bars above the run panel: chooses which are shown, and writes their sentences.
  *
- * At most one bar is shown at a time. It takes its height from the canvas, not from the panel below, so that no button
- * of the panel moves under the pointer. Sentences wrap, because the remedy is at their end. */
+ * The end bar replaces the version bar and repeats its text; the time bar is independent of both. Bars take their
+ * height from the canvas, not from the panel below, so that no button of the panel moves under the pointer. Sentences
+ * wrap, because the remedy is at their end. */
 #include "ui/run/studio-run-banners.h"
 
 #include <glib/gi18n.h>

@@ -1,6 +1,7 @@
-/* The bars above the run panel. The version bar appears if the run trains an earlier version of the graph, and offers
- * Restart. The end bar reports how the run ended and offers Continue, reports that the run's steps stall or that the
- * graph trains in another window, or offers to attach a run without a window. */
+/* The bars above the run panel. The version bar reports that the run trains an earlier version of the graph, and offers
+ * Restart. The end bar reports how the run ended, that it stalls, trains elsewhere or would not fit into memory. Its
+ * buttons are the remedies: Continue, Attach, a tenth of the learning rate, or a batch that fits. The time bar names
+ * the earlier step that is shown, with buttons to return to the newest step or to branch. */
 #pragma once
 
 #include <gtk/gtk.h>

@@ -1,8 +1,8 @@
 /* The run panel: fills figures and charts from StudioRun, and applies the settings.
  *
  * The panel redraws when the model emits "numbers", at most four times a second, and at once when the state changes.
- * The learning rate is sent to the running worker. Epochs and device are edits of the graph and ranks apply to the next
- * run, so after a change of these the run trains "an earlier version", and the bar above offers to restart it
+ * The learning rate is sent to the running worker. Epochs and device are edits of the graph, and ranks apply to the
+ * next run. So after a change of these the run trains "an earlier version", and the bar above offers to restart it
  * (studio-run-banners.c). */
 #include "ui/run/studio-run-panel.h"
 

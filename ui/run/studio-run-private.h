@@ -1,6 +1,6 @@
-/* The struct of StudioRun, and what only the files of its class call: studio-run.c (the model), studio-run-control.c
- * (the worker's calls and signals), studio-run-restore.c (runs of an earlier Studio), studio-run-attach.c (runs without
- * a window) and studio-run-travel.c (earlier steps). Its parts have headers of their own. */
+/* The struct of StudioRun, and the functions that only the files of its class call: studio-run.c (the model) and
+ * studio-run-{control, host, restore, attach, travel}.c. Curves, memory, ranks, stall and refresh have headers of their
+ * own. */
 #pragma once
 
 #include "engine/loom.h"

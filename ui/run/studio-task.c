@@ -1,4 +1,5 @@
-/* The model of the task view: samples, predictions, and the user's choices of split, sample and columns.
+/* The model of the task view: samples, predictions, and the user's choices of split, sample and columns. It also makes
+ * the views, because it works only while one is visible.
  *
  * Samples are read in a thread. Predictions are requested from the worker, with one request in flight and at most four
  * a second, spaced so that the requests, whose duration the worker reports, take at most SHARE of the training time. */
