@@ -1,6 +1,7 @@
 /* `gradloom eval`: evaluates a run on its test samples, as a whole and, on request, sample by sample. */
 #include "app/commands.h"
 #include "app/eval-details.h"
+#include "app/shared/adapter-option.h"
 #include "app/train-view.h"
 
 #include <math.h>
@@ -66,12 +67,14 @@ run_eval (const Command *command, int argc, char **argv)
   gint64 batch_size = 0, step = -1;
   int threads = 0, beam = 0;
   gboolean partial = FALSE;
+  g_autofree char *adapter = NULL;
   TrainView view = { 0 };
   g_auto (EvalDetails) details = { 0 };
   const GOptionEntry entries[] = {
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Weights (default: the run's newest averages, else weights)",
       "F.safetensors" },
     { "partial", 0, 0, G_OPTION_ARG_NONE, &partial, "Allow weights that are missing or do not match", NULL },
+    COMMAND_ADAPTER_OPTION (adapter),
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device", "D" },
     { "batch-size", 0, 0, G_OPTION_ARG_INT64, &batch_size, "Batch size (default: the graph's)", "N" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
@@ -98,7 +101,7 @@ run_eval (const Command *command, int argc, char **argv)
     return 2;
   if (step >= 0)
     {
-      if (weights != NULL || partial || beam > 0 || batch_size > 0 || eval_details_wanted (&details))
+      if (weights != NULL || adapter != NULL || partial || beam > 0 || batch_size > 0 || eval_details_wanted (&details))
         return command_usage (command,
                               "--step evaluates loss and metrics of a run, and can be combined with --device, "
                               "--threads and --json. For details: gradloom train --branch RUN --step N --steps N --out "
@@ -117,6 +120,9 @@ run_eval (const Command *command, int argc, char **argv)
   if (graph == NULL)
     return command_fail (command, g_steal_pointer (&error));
 
+  g_autoptr (GPtrArray) values = NULL;
+  if (!command_merge_adapter (graph, adapter, weights, FALSE, &values, &error))
+    return command_fail (command, g_steal_pointer (&error));
   LoomTrainerOptions options = { .device = device,
                                  .threads = threads,
                                  .batch_size = batch_size,
@@ -132,7 +138,9 @@ run_eval (const Command *command, int argc, char **argv)
     command_warn (command, "%s", loom_trainer_notes (trainer));
   if (weights == NULL)
     command_warn (command, "--weights is not given, so the weights are the initial ones, before any training.");
-  else if (!loom_state_load_weights (loom_trainer_state (trainer), weights, partial, &report, &error))
+  else if (values != NULL && !command_set_values (loom_trainer_state (trainer), values, &error))
+    return command_fail (command, g_steal_pointer (&error));
+  else if (values == NULL && !loom_state_load_weights (loom_trainer_state (trainer), weights, partial, &report, &error))
     {
       int status = command_fail (command, g_steal_pointer (&error));
       return status == 5 ? 1 : status; /* unreadable weights count as wrong weights */
@@ -144,7 +152,7 @@ run_eval (const Command *command, int argc, char **argv)
   if (!loom_trainer_evaluate (trainer, "test", &error))
     return command_fail (command, g_steal_pointer (&error));
   const LoomPredictorOptions predictor
-      = { .weights = weights, .device = device, .threads = threads, .run = options.costs_of };
+      = { .weights = weights, .values = values, .device = device, .threads = threads, .run = options.costs_of };
   const gint64 batch = batch_size > 0 ? batch_size : 64;
   if (eval_details_wanted (&details))
     {

@@ -2,6 +2,7 @@
  * line here. */
 #include "app/commands.h"
 #include "app/export-target.h"
+#include "app/shared/adapter-option.h"
 
 #include <glib/gstdio.h>
 #include <stdio.h>
@@ -119,11 +120,22 @@ has_suffix (const LoomExportFormat *format, const char *file)
   return file == NULL || loom_export_format_fits (format, file) || (format->streams && strcmp (file, "-") == 0);
 }
 
+/* The weights of a graph, to which its <train> or the user refers; NULL: none. (transfer full) */
+static char *
+weights_of_graph (const LoomGraph *graph)
+{
+  const LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
+  const char *weights = train != NULL ? loom_element_get (train, "weights") : NULL;
+
+  return weights != NULL && *weights != '\0' ? g_canonicalize_filename (weights, loom_graph_get_folder (graph)) : NULL;
+}
+
 static int
 run_target (const ExportTarget *target, ExportJob *job)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomGraph) graph = NULL;
+  g_autoptr (GPtrArray) values = NULL;
 
   /* Another program reads it, perhaps from standard input. */
   if (target->reads)
@@ -133,6 +145,13 @@ run_target (const ExportTarget *target, ExportJob *job)
   if (graph == NULL
       || ((job->format->options & LOOM_EXPORT_WEIGHTS) != 0 && !command_run_weights (job->path, &job->weights, &error)))
     return command_fail (job->command, g_steal_pointer (&error));
+  /* A model with its initial weights can be of use elsewhere; a file of only these cannot. */
+  if (job->weights == NULL && target == &export_safetensors)
+    job->weights = weights_of_graph (graph);
+  if ((job->format->options & LOOM_EXPORT_ADAPTER) != 0
+      && !command_merge_adapter (graph, job->adapter, job->weights, TRUE, &values, &error))
+    return command_fail (job->command, g_steal_pointer (&error));
+  job->values = values;
   export_progress (job, 0);
   return target->run (job);
 }
@@ -143,9 +162,9 @@ find_stray (const ExportJob *job, char **sizes)
 {
   /* In the order of LoomExportOptions. */
   const gboolean given[LOOM_EXPORT_N_OPTIONS]
-      = { job->module != NULL,  job->dark,    job->transparent,  job->scale != 0,     job->select != NULL,
-          job->weights != NULL, job->partial, job->seed >= 0,    job->inputs != NULL, job->outputs != NULL,
-          sizes != NULL,        job->raw,     job->external_data };
+      = { job->module != NULL,  job->dark,    job->transparent,   job->scale != 0,     job->select != NULL,
+          job->weights != NULL, job->partial, job->seed >= 0,     job->inputs != NULL, job->outputs != NULL,
+          sizes != NULL,        job->raw,     job->external_data, job->adapter != NULL };
 
   for (guint i = 0; i < LOOM_EXPORT_N_OPTIONS; i++)
     if (given[i] && (job->format->options & (1u << i)) == 0)
@@ -199,6 +218,7 @@ run (const Command *command, int argc, char **argv)
     { "force", 0, 0, G_OPTION_ARG_NONE, &force, "Without -o, overwrite an existing file", NULL },
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &job.weights, "Weights (default: the run's newest, else initial values)",
       "F.safetensors" },
+    COMMAND_ADAPTER_OPTION (job.adapter),
     { "partial", 0, 0, G_OPTION_ARG_NONE, &job.partial, "Allow weights that are missing or do not match", NULL },
     { "seed", 0, 0, G_OPTION_ARG_INT64, &job.seed, "Seed of initial values (default: that of <train>, else 0)", "N" },
     { "output", 0, 0, G_OPTION_ARG_STRING_ARRAY, &job.outputs,
@@ -251,6 +271,7 @@ run (const Command *command, int argc, char **argv)
     }
   g_free (job.file);
   g_free (job.weights);
+  g_free (job.adapter);
   g_free (job.module);
   g_strfreev (job.outputs);
   g_strfreev (job.select);
@@ -271,7 +292,9 @@ const Command command_export = {
     "metadata. --raw leaves all this out.\n\n"
     "--to pytorch writes a Python file that makes the same model, loads the same weights, and trains it: modules are\n"
     "classes, and <train> is its loop. The samples of the data set go to FILE.samples.safetensors next to it.\n\n"
-    "--to safetensors writes the weights of a run. --to report writes one file about it, HTML or PDF by the suffix of\n"
+    "--to safetensors writes the weights of a run, or those that <train weights=\"…\"> of a graph names, such as an\n"
+    "imported one's; a tied weight is written under each of its names. --to report writes one file about it, HTML or "
+    "PDF by the suffix of\n"
     "-o: graph, settings, data, curves, predictions, attention, and the command that repeats it. --to svg, pdf and\n"
     "png draw the graph as on Studio's canvas; --to dot writes it for graphviz.\n\n"
     "  gradloom export run1 --to onnx -o lenet.onnx\n"

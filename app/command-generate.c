@@ -1,5 +1,6 @@
 /* `gradloom generate`: samples text token by token from a trained language model. */
 #include "app/commands.h"
+#include "app/shared/adapter-option.h"
 
 #include <stdio.h>
 
@@ -97,7 +98,8 @@ print_event (const Generate *g, const char *prompt, guint n_tokens, gint64 start
 static int
 run_generate (const Command *command, int argc, char **argv)
 {
-  g_autofree char *weights = NULL, *device = NULL, *prompt = NULL, *stop = NULL, *temperature = NULL;
+  g_autofree char *weights = NULL, *device = NULL, *prompt = NULL, *stop = NULL, *temperature = NULL, *adapter = NULL;
+  g_autoptr (GPtrArray) values = NULL;
   g_auto (Generate) g = { .most = 200 };
   gint64 seed = 0, start;
   double value = 1;
@@ -114,6 +116,7 @@ run_generate (const Command *command, int argc, char **argv)
     { "seed", 0, 0, G_OPTION_ARG_INT64, &seed, "Seed of sampling (0)", "N" },
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Weights (default: the run's newest averages, else weights)",
       "F.safetensors" },
+    COMMAND_ADAPTER_OPTION (adapter),
     { "no-cache", 0, 0, G_OPTION_ARG_NONE, &no_cache, "Recompute all positions for each token, for comparison", NULL },
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: cpu)", "D" },
     { "threads", 0, 0, G_OPTION_ARG_INT, &threads, "Threads of the CPU device (default: all)", "N" },
@@ -143,7 +146,10 @@ run_generate (const Command *command, int argc, char **argv)
     return command_usage (command,
                           "“%s” is a graph without trained weights. Name its run's folder, or --weights F.safetensors.",
                           argv[1]);
+  if (!command_merge_adapter (graph, adapter, weights, FALSE, &values, &error))
+    return command_fail (command, g_steal_pointer (&error));
   LoomPredictorOptions options = { .weights = weights,
+                                   .values = values,
                                    .device = device,
                                    .threads = threads,
                                    .run = g_file_test (argv[1], G_FILE_TEST_IS_DIR) ? argv[1] : NULL };

@@ -1,6 +1,7 @@
 /* `gradloom predict`: applies a trained net to files. An unreadable file is reported, and the others are still
  * computed. */
 #include "app/predict-private.h"
+#include "app/shared/adapter-option.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -204,13 +205,15 @@ read_range (const char *text, double *low, double *high)
 static int
 run_predict (const Command *command, int argc, char **argv)
 {
-  g_autofree char *weights = NULL, *output = NULL, *device = NULL, *fit = NULL, *range = NULL;
+  g_autofree char *weights = NULL, *output = NULL, *device = NULL, *fit = NULL, *range = NULL, *adapter = NULL;
+  g_autoptr (GPtrArray) values = NULL;
   g_auto (Predict) p = { .command = command, .top = 3, .batch = 64 };
   LoomSampleOptions how = { .low = NAN, .high = NAN };
   int threads = 0, beam = 0;
   const GOptionEntry entries[] = {
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Weights (default: the run's newest averages, else weights)",
       "F.safetensors" },
+    COMMAND_ADAPTER_OPTION (adapter),
     { "output", 0, 0, G_OPTION_ARG_STRING, &output,
       "The port to print (default: the prediction that the loss compares)", "NODE[.PORT]" },
     { "top", 0, 0, G_OPTION_ARG_INT, &p.top, "The number of classes to print (3)", "K" },
@@ -252,7 +255,10 @@ run_predict (const Command *command, int argc, char **argv)
     return command_usage (command,
                           "“%s” is a graph without trained weights. Name its run's folder, or --weights F.safetensors.",
                           argv[1]);
+  if (!command_merge_adapter (graph, adapter, weights, FALSE, &values, &error))
+    return command_fail (command, g_steal_pointer (&error));
   LoomPredictorOptions options = { .weights = weights,
+                                   .values = values,
                                    .output = output,
                                    .device = device,
                                    .threads = threads,

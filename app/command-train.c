@@ -248,6 +248,98 @@ set_strategy (LoomGraph *graph, const char *strategy, int ranks)
     loom_strategy_apply (graph, train, strategy, MAX (ranks, 1), NULL, NULL);
 }
 
+/* --freeze, --lora and --adapter: what of a graph is trained. */
+typedef struct
+{
+  char **freeze; /* patterns */
+  gint64 rank;   /* 0: not given */
+  char *alpha, *layers, *adapter;
+} TrainPart;
+
+static void
+train_part_clear (TrainPart *self)
+{
+  g_strfreev (self->freeze);
+  g_free (self->alpha);
+  g_free (self->layers);
+  g_free (self->adapter);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TrainPart, train_part_clear)
+
+static gboolean
+is_part (const TrainPart *self)
+{
+  return self->freeze != NULL || self->rank != 0 || self->alpha != NULL || self->layers != NULL
+         || self->adapter != NULL;
+}
+
+/* The first group that fits a weight decides, so those of the command line come before the graph's. */
+static gboolean
+freeze (LoomGraph *graph, char **patterns, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
+  const LoomElement *first = train != NULL ? loom_element_find (train, LOOM_TAG_GROUP) : NULL;
+  guint at = first != NULL ? loom_element_index (first) : 0;
+
+  for (guint k = 0; train != NULL && patterns != NULL && patterns[k] != NULL; k++)
+    {
+      gboolean found = FALSE;
+
+      for (guint i = 0; i < loom_net_n_weights (net); i++)
+        found |= !loom_net_weight (net, i)->is_buffer
+                 && loom_train_pattern_matches (patterns[k], loom_net_weight (net, i)->name);
+      if (!found && loom_faults_count (faults) == 0)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--freeze %s matches no weight of the graph.", patterns[k]);
+          return FALSE;
+        }
+      loom_edit_free (loom_graph_apply (
+          graph, loom_edit_insert (train, at++,
+                                   loom_element_new (LOOM_TAG_GROUP, "match", patterns[k], "frozen", "true", NULL))));
+    }
+  return TRUE;
+}
+
+/* Writes the options into the graph, as its attributes and groups say the same. */
+static gboolean
+train_part_apply (const TrainPart *self, LoomGraph *graph, GError **error)
+{
+  LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
+  double alpha = (double)self->rank;
+
+  if (self->alpha != NULL && (self->rank == 0 || !command_float (self->alpha, &alpha) || alpha < 0))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--lora-alpha takes 0 or a positive number, with --lora RANK.");
+      return FALSE;
+    }
+  if (self->rank < 0 || (self->layers != NULL && self->rank == 0))
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                   "--lora takes a rank of 1 or more, and --lora-layers needs it.");
+      return FALSE;
+    }
+  if (self->rank > 0 && self->adapter != NULL)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
+                   "The ranks of --adapter are those of its file. Leave out --lora.");
+      return FALSE;
+    }
+  if (self->adapter != NULL)
+    {
+      g_autofree char *path = g_canonicalize_filename (self->adapter, NULL);
+      g_autoptr (LoomAdapter) adapter = loom_adapter_open (path, error);
+
+      if (adapter == NULL || !loom_adapter_attach (adapter, graph, error))
+        return FALSE;
+      if (train != NULL)
+        loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "adapter", path)));
+    }
+  return (self->rank == 0 || loom_adapter_add (graph, self->rank, alpha, self->layers, error))
+         && freeze (graph, self->freeze, error);
+}
+
 static int
 run_train (const Command *command, int argc, char **argv)
 {
@@ -263,6 +355,7 @@ run_train (const Command *command, int argc, char **argv)
   double checkpoint_seconds = 0;
   TrainView view = { 0 };
   TrainLaunch launch = { 0 };
+  g_auto (TrainPart) part = { 0 };
   const GOptionEntry entries[] = {
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device: cpu, cpu:1, cuda:0, ref (default: the graph's)", "D" },
     { "epochs", 0, 0, G_OPTION_ARG_INT64, &epochs,
@@ -279,6 +372,15 @@ run_train (const Command *command, int argc, char **argv)
       "F.safetensors" },
     { "match", 0, 0, G_OPTION_ARG_STRING, &match, "Load only weights whose path matches: 'backbone.*,stem'",
       "PATTERN" },
+    { "freeze", 0, 0, G_OPTION_ARG_STRING_ARRAY, &part.freeze,
+      "Do not train weights whose path matches; may be repeated", "PATTERN" },
+    { "lora", 0, 0, G_OPTION_ARG_INT64, &part.rank, "Train factors of this rank, added to linear layers, instead",
+      "R" },
+    { "lora-alpha", 0, 0, G_OPTION_ARG_STRING, &part.alpha, "Their product counts X / R times (default: once)", "X" },
+    { "lora-layers", 0, 0, G_OPTION_ARG_STRING, &part.layers, "Only for layers whose path matches: '**.attn.*,head'",
+      "PATTERN" },
+    { "adapter", 0, 0, G_OPTION_ARG_FILENAME, &part.adapter, "Begin with the factors of a file or folder of PEFT",
+      "F" },
     { "out", 0, 0, G_OPTION_ARG_FILENAME, &out, "Run folder, new or empty", "DIR" },
     { "resume", 0, 0, G_OPTION_ARG_FILENAME, &resume, "Continue the run in this folder", "DIR" },
     { "branch", 0, 0, G_OPTION_ARG_FILENAME, &branch, "Begin with the state of the run in this folder after --step N",
@@ -354,10 +456,12 @@ run_train (const Command *command, int argc, char **argv)
                           "gradloom eval %s.",
                           word);
   if (resume != NULL
-      && (batch_size > 0 || seed >= 0 || set || precision != NULL || tf32 || weights != NULL || match != NULL))
+      && (batch_size > 0 || seed >= 0 || set || precision != NULL || tf32 || weights != NULL || match != NULL
+          || is_part (&part)))
     return command_usage (command,
                           "--resume keeps the batch size, seed, graph and weights of the run, so it cannot be "
-                          "combined with --batch-size, --seed, --precision, --tf32, --set, --weights or --match. "
+                          "combined with --batch-size, --seed, --precision, --tf32, --set, --weights, --match, "
+                          "--freeze, --lora or --adapter. "
                           "Leave them out, or start a new run with --out.");
   if (executor != NULL && !options.eager && !g_str_equal (executor, "plan"))
     return command_usage (command, "--executor takes plan or eager, not “%s”.", executor);
@@ -366,7 +470,7 @@ run_train (const Command *command, int argc, char **argv)
   if (branch != NULL
       && (argc != 1 || resume != NULL || replayed != NULL || out == NULL || branch_step < 0 || epochs >= 0
           || batch_size > 0 || seed >= 0 || set || precision != NULL || tf32 || weights != NULL || match != NULL
-          || lr != NULL || strategy != NULL || ranks > 1 || hosts != NULL))
+          || lr != NULL || strategy != NULL || ranks > 1 || hosts != NULL || is_part (&part)))
     return command_usage (command,
                           "--branch continues a run after one of its steps in another folder, with its own graph and "
                           "settings: --branch RUN --step N --out DIR. To change epochs or learning rate, add --steps N "
@@ -380,7 +484,8 @@ run_train (const Command *command, int argc, char **argv)
   options.history = history == 0 ? -1 : MAX (history, 0) * 1000000;
   if (replayed != NULL
       && (argc != 1 || resume != NULL || epochs >= 0 || batch_size > 0 || seed >= 0 || set || precision != NULL || tf32
-          || weights != NULL || match != NULL || lr != NULL || strategy != NULL || ranks > 1 || hosts != NULL))
+          || weights != NULL || match != NULL || lr != NULL || strategy != NULL || ranks > 1 || hosts != NULL
+          || is_part (&part)))
     return command_usage (command,
                           "--replay repeats a run with its own graph and settings. It can be combined with --out, "
                           "--steps, --device, --threads and options of what is printed.");
@@ -407,8 +512,10 @@ run_train (const Command *command, int argc, char **argv)
                           "--detach and --host are for a run of one process. They cannot be combined with --hosts, "
                           "--timeout, --min-ranks, --replay or --branch of a run of this machine, --executor eager, "
                           "--trace, --tensorboard, --epochs 0, or options of what is printed.");
-  if (host != NULL && ((out == NULL && resume == NULL) || weights != NULL))
-    return command_usage (command, "--host needs --out DIR, in which the run is mirrored, and takes no --weights.");
+  if (host != NULL && ((out == NULL && resume == NULL) || weights != NULL || part.adapter != NULL))
+    return command_usage (command,
+                          "--host needs --out DIR, in which the run is mirrored, and takes no --weights and no "
+                          "--adapter.");
   if (host != NULL && earlier != NULL && g_strcmp0 (host, there.name) != 0)
     return command_usage (command, "%s is not a run of %s. A run continues on its machine. Leave out --host.", earlier,
                           host);
@@ -421,7 +528,7 @@ run_train (const Command *command, int argc, char **argv)
     {
       options.replay = replayed;
       graph = earlier == NULL ? command_read_graph (argv[1], &error) : NULL;
-      if (error != NULL)
+      if (error != NULL || (graph != NULL && !train_part_apply (&part, graph, &error)))
         return command_fail (command, g_steal_pointer (&error));
       if (graph != NULL && strategy != NULL)
         set_strategy (graph, strategy, ranks);
@@ -463,7 +570,11 @@ run_train (const Command *command, int argc, char **argv)
   if (replayed != NULL)
     graph = loom_graph_ref (replay.graph);
   else if (resume == NULL && branch == NULL)
-    graph = command_read_graph (argv[1], &error);
+    {
+      graph = command_read_graph (argv[1], &error);
+      if (graph != NULL)
+        train_part_apply (&part, graph, &error);
+    }
   g_autoptr (LoomTrainer) trainer = error == NULL ? loom_trainer_new (graph, &options, &error) : NULL;
   if (comm != NULL && !agree (comm, trainer, &error))
     return error != NULL ? command_fail (command, g_steal_pointer (&error))
@@ -547,7 +658,12 @@ const Command command_train = {
     "algorithm=\"direct\", in <train> or on a layer, forbids Winograd's algorithm for convolutions, which is faster\n"
     "and has four times larger rounding errors, about 8e-7 of a result's norm.\n\n"
     "--weights loads initial weights from a file: those with the same name and shape are loaded, all others are\n"
-    "listed. <group match=\"…\" frozen=\"true\"/> keeps them fixed while new layers are trained.\n\n"
+    "listed. <group match=\"…\" frozen=\"true\"/>, or --freeze, keeps weights fixed: no gradients, no optimiser "
+    "state.\n\n"
+    "--lora R adds X / R · (x Aᵀ) Bᵀ to linear layers (Hu et al. 2022: A [R, in_features], B [out_features, R]), and\n"
+    "trains A and B, and the weights of the graph's <group>s, alone. The run's folder has them as adapter/, which "
+    "PEFT\n"
+    "loads, and --adapter of train, eval, predict and export. Export adds the products to the weights.\n\n"
     "sample_weights=\"balanced\" draws samples with replacement, each class equally often; \"1,1,5\" sets weights\n"
     "of classes.\n\n"
     "--waits prints at the end how long a step waited for its batch, for the computation and for the rest. If data\n"

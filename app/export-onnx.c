@@ -1,5 +1,6 @@
 /* `--to onnx`: loads the weights, writes the model, and reports how each node was exported. */
 #include "app/export-target.h"
+#include "app/shared/adapter-option.h"
 #include "engine/loom-run.h"
 
 #include <stdio.h>
@@ -30,7 +31,10 @@ read_weights (ExportJob *job, GError **error)
     }
   if (!loom_state_add_slots (state, program, error))
     return NULL;
-  if (job->weights != NULL && !loom_state_load_weights (state, job->weights, job->partial, &report, error))
+  if (job->values != NULL && !command_set_values (state, job->values, error))
+    return NULL;
+  if (job->values == NULL && job->weights != NULL
+      && !loom_state_load_weights (state, job->weights, job->partial, &report, error))
     return NULL;
   /* Without data, layers have no sizes yet; the export reports that when it writes the model. */
   if (report != NULL && *report && loom_faults_count (faults) == 0)

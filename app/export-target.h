@@ -9,10 +9,12 @@ typedef struct
 {
   const Command *command;
   const LoomExportFormat *format;
-  const char *path; /* GRAPH or RUN as typed */
-  LoomGraph *graph; /* NULL if another program reads it */
-  char *file;       /* -o; NULL: the target's own choice, see export_default_file() */
-  char *weights;    /* --weights, or the run's; NULL: initial values */
+  const char *path;  /* GRAPH or RUN as typed */
+  LoomGraph *graph;  /* NULL if another program reads it */
+  char *file;        /* -o; NULL: the target's own choice, see export_default_file() */
+  char *weights;     /* --weights, or the run's; NULL: initial values */
+  char *adapter;     /* --adapter; may be NULL */
+  GPtrArray *values; /* LoomNamedTensor: the weights with factors of LoRA added; NULL: those of the file */
   gboolean partial, raw, external_data;
   char **inputs, **outputs; /* --input, --output; may be NULL */
   LoomBinding sizes;        /* --size */

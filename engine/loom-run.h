@@ -5,6 +5,7 @@
 
 #include "engine/check/loom-check.h"
 #include "engine/dist/loom-launcher.h"
+#include "engine/infer/loom-adapter.h"
 #include "engine/infer/loom-decoder.h"
 #include "engine/infer/loom-continuation.h"
 #include "engine/infer/loom-evaluation-samples.h"

@@ -14,12 +14,13 @@ static const LoomExportFormat formats[] = {
     .suffix = { "onnx" },
     .source = LOOM_EXPORT_OF_EITHER,
     .options = LOOM_EXPORT_WEIGHTS | LOOM_EXPORT_PARTIAL | LOOM_EXPORT_SEED | LOOM_EXPORT_INPUT | LOOM_EXPORT_OUTPUT
-               | LOOM_EXPORT_SIZE | LOOM_EXPORT_RAW | LOOM_EXPORT_EXTERNAL_DATA },
+               | LOOM_EXPORT_SIZE | LOOM_EXPORT_RAW | LOOM_EXPORT_EXTERNAL_DATA | LOOM_EXPORT_ADAPTER },
   { .name = "safetensors",
     .title = N_ ("Weights (safetensors)"),
-    .summary = "the weights of a run, by PyTorch's names",
+    .summary = "the weights of a run, or of an imported graph, by PyTorch's names",
     .suffix = { "safetensors" },
-    .source = LOOM_EXPORT_OF_RUN },
+    .source = LOOM_EXPORT_OF_EITHER,
+    .options = LOOM_EXPORT_WEIGHTS | LOOM_EXPORT_ADAPTER },
   { .name = "pytorch",
     .title = N_ ("PyTorch Program"),
     .summary = "a Python file that trains the graph with PyTorch",
@@ -62,7 +63,7 @@ static const LoomExportFormat formats[] = {
 
 static const char *const options[LOOM_EXPORT_N_OPTIONS] = {
   "module", "dark",  "transparent", "scale", "select", "weights",       "partial",
-  "seed",   "input", "output",      "size",  "raw",    "external-data",
+  "seed",   "input", "output",      "size",  "raw",    "external-data", "adapter",
 };
 
 const LoomExportFormat *

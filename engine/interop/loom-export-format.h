@@ -20,7 +20,8 @@ typedef enum
   LOOM_EXPORT_SIZE = 1 << 10,
   LOOM_EXPORT_RAW = 1 << 11,
   LOOM_EXPORT_EXTERNAL_DATA = 1 << 12,
-  LOOM_EXPORT_N_OPTIONS = 13
+  LOOM_EXPORT_ADAPTER = 1 << 13,
+  LOOM_EXPORT_N_OPTIONS = 14
 } LoomExportOptions;
 
 /* What a format is made of. */

@@ -236,8 +236,7 @@ each_outside (const LoomNet *net, const LoomGraph *graph, const char *file,
                          : net->guard.own != NULL ? g_strdup (net->guard.own)
                                                   : g_strdup (from);
   const LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
-  const char *weights = train != NULL ? loom_element_get (train, "weights") : NULL;
-  g_autofree char *begun = weights != NULL && *weights != '\0' ? loom_path_outside (weights, from, own) : NULL;
+  static const char *const files[] = { "weights", "adapter" };
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
@@ -249,8 +248,14 @@ each_outside (const LoomNet *net, const LoomGraph *graph, const char *file,
       if (source != NULL)
         loom_dataset_each_outside (source, &options, own, LOOM_LINKS_READ, net->guard.may_read, outside_cb, &outside);
     }
-  if (begun != NULL)
-    call (loom_element_line (train), NULL, "weights", begun, data);
+  for (guint i = 0; train != NULL && i < G_N_ELEMENTS (files); i++)
+    {
+      const char *begun = loom_element_get (train, files[i]);
+      g_autofree char *path = begun != NULL && *begun != '\0' ? loom_path_outside (begun, from, own) : NULL;
+
+      if (path != NULL)
+        call (loom_element_line (train), NULL, files[i], path, data);
+    }
 }
 
 static void

@@ -19,6 +19,10 @@ static const LoomParamSpec params[] = {
   { LOOM_PARAM ("weight_layout", ENUM, "out_in"), .choices = layouts,
     .doc = "The layout of the weights, in files too: [out_features, in_features] as in torch.nn.Linear, or "
            "[in_features, out_features] as in GPT-2, whose published weights can then be loaded unchanged." },
+  { LOOM_PARAM ("lora_rank", INT, ""), LOOM_RANGE (1, 1e6),
+    .doc = "Adds lora_alpha / r · (x Aᵀ) Bᵀ with A [r, in_features] and B [out_features, r] of this rank r, and then "
+           "only such factors are trained, and the weights that a <group> matches." },
+  { LOOM_PARAM ("lora_alpha", FLOAT, "8"), LOOM_RANGE (0, 1e9), .doc = "The factor of that product, with lora_rank." },
   { NULL },
 };
 
@@ -26,6 +30,25 @@ static gboolean
 is_in_out (const LoomInfer *ctx)
 {
   return g_str_equal (loom_infer_string (ctx, "weight_layout"), "in_out");
+}
+
+/* Declares the factors of LoRA (Hu et al. 2022, section 4.1), named and initialised as in PEFT: B is 0, so that
+ * training begins with the output of the layer itself. */
+static void
+infer_lora (LoomInfer *ctx, gint64 in, gint64 out)
+{
+  const gint64 rank = loom_infer_is_set (ctx, "lora_rank") ? loom_infer_int (ctx, "lora_rank") : 0;
+
+  if (rank == 0)
+    return;
+  loom_infer_weight (ctx, &(LoomWeightSpec){ .name = LOOM_LORA_A,
+                                             .shape = loom_shape (2, (gint64[]){ rank, in }),
+                                             .init = loom_init_fan_in (in),
+                                             .dtype = LOOM_F32 });
+  loom_infer_weight (ctx, &(LoomWeightSpec){ .name = LOOM_LORA_B,
+                                             .shape = loom_shape (2, (gint64[]){ out, rank }),
+                                             .init = { .kind = LOOM_INIT_ZEROS },
+                                             .dtype = LOOM_F32 });
 }
 
 /* A rank of four usually means images without a flatten or a permute before, but rows of pixels may be meant. Images
@@ -77,10 +100,29 @@ infer (LoomInfer *ctx)
                                                .init = loom_init_fan_in (in),
                                                .dtype = LOOM_F32,
                                                .splits = bias_splits });
+  infer_lora (ctx, in, out);
   if (shape.rank == 4)
     warn_of_images (ctx, &shape);
   shape.dim[shape.rank - 1] = loom_dim (out);
   loom_infer_output (ctx, 0, x->dtype, &shape);
+}
+
+/* x [rows, in_features], y [rows, out_features] → y + lora_alpha / r · (x Aᵀ) Bᵀ. The small product is scaled. */
+static LoomValue
+lower_lora (LoomLower *ctx, LoomValue x, LoomValue y)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  const LoomInfer *infer = loom_lower_infer (ctx);
+  const LoomValue a = loom_lower_weight (ctx, LOOM_LORA_A), b = loom_lower_weight (ctx, LOOM_LORA_B);
+  LoomValue low;
+
+  if (a == 0)
+    return y;
+  low = loom_matmul (p, x, a, FALSE, TRUE);
+  low = loom_binary (p, LOOM_SCALAR_MUL, low,
+                     loom_const (p, loom_op_desc (ctx, low).dtype,
+                                 loom_infer_float (infer, "lora_alpha") / (double)loom_infer_int (infer, "lora_rank")));
+  return loom_binary (p, LOOM_SCALAR_ADD, y, loom_matmul (p, low, b, FALSE, TRUE));
 }
 
 /* Leading dimensions are rows of one matrix: one product, and one for each gradient. */
@@ -98,22 +140,30 @@ lower (LoomLower *ctx)
   for (int i = 0; i + 1 < x.rank; i++)
     rows *= x.dim[i];
   in[0] = loom_reshape (p, in[0], 2, (gint64[]){ rows, features });
-  loom_lower_output (ctx, 0, loom_reshape (p, loom_emit (p, loom_prim ("matmul"), &attrs, 3, in, NULL), rank, dims));
+  loom_lower_output (
+      ctx, 0,
+      loom_reshape (p, lower_lora (ctx, in[0], loom_emit (p, loom_prim ("matmul"), &attrs, 3, in, NULL)), rank, dims));
 }
 
 static double
 flops (const LoomInfer *ctx)
 {
   const LoomType *x = loom_infer_input (ctx, 0);
+  const double in = (double)x->shape.dim[x->shape.rank - 1].coef, count = loom_op_output_count (ctx, 0);
+  const double rank = loom_infer_is_set (ctx, "lora_rank") ? (double)loom_infer_int (ctx, "lora_rank") : 0;
 
-  return 2.0 * loom_op_output_count (ctx, 0) * (double)x->shape.dim[x->shape.rank - 1].coef;
+  return 2.0 * count * in + 2.0 * rank * count * (1 + in / (double)loom_infer_int (ctx, "out_features"));
 }
 
 static char *
 summary (const LoomInfer *ctx)
 {
-  return g_strdup_printf ("%" G_GINT64_FORMAT " features%s", loom_infer_int (ctx, "out_features"),
-                          loom_infer_bool (ctx, "bias") ? "" : " · no bias");
+  g_autofree char *lora = loom_infer_is_set (ctx, "lora_rank")
+                              ? g_strdup_printf (" · LoRA %" G_GINT64_FORMAT, loom_infer_int (ctx, "lora_rank"))
+                              : g_strdup ("");
+
+  return g_strdup_printf ("%" G_GINT64_FORMAT " features%s%s", loom_infer_int (ctx, "out_features"),
+                          loom_infer_bool (ctx, "bias") ? "" : " · no bias", lora);
 }
 
 static const LoomSample samples[] = {
@@ -124,6 +174,8 @@ static const LoomSample samples[] = {
   { .params = "out_features=2", .inputs = { "f32:B,T,3" } },
   { .params = "out_features=2", .inputs = { "f32:2,1,B,2,3" } },
   { .params = "out_features=1", .inputs = { "f32:1" } },
+  { .params = "out_features=5 lora_rank=2 lora_alpha=3", .inputs = { "f32:B,3" } },
+  { .params = "out_features=2 lora_rank=1 weight_layout=in_out bias=false", .inputs = { "f32:B,T,3" } },
   { .params = "out_features=4", .inputs = { "f32:0,3" } },
   { .params = "out_features=2", .inputs = { "f32:B,3", "f32:2,3", "f32:2" } },
   { NULL },

@@ -151,7 +151,8 @@ param_mark (const Op *op, const LoomParamSpec *p, const char *prefix, gboolean w
 static gboolean
 is_own (const char *name)
 {
-  return strcmp (name, "algorithm") == 0 || strcmp (name, LOOM_STATEFUL) == 0 || strcmp (name, "weight_layout") == 0;
+  return strcmp (name, "algorithm") == 0 || strcmp (name, LOOM_STATEFUL) == 0 || strcmp (name, "weight_layout") == 0
+         || strncmp (name, "lora_", 5) == 0;
 }
 
 /* ---- inputs ----------------------------------------------------------------- */

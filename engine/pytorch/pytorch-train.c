@@ -592,7 +592,10 @@ write_frozen (PyWriter *w)
   for (guint i = 0; i < loom_net_n_weights (w->net); i++)
     {
       const LoomNetWeight *weight = loom_net_weight (w->net, i);
-      if (weight->frozen && !weight->is_buffer)
+      const gboolean is_base = w->spec != NULL && loom_train_spec_group_of (w->spec, weight->name) == 0
+                               && loom_train_spec_freezes (w->spec, weight->name);
+
+      if ((weight->frozen || is_base) && !weight->is_buffer)
         g_string_append_printf (names, "    \"%s\",\n", weight->name);
     }
   if (names->len == 0)

@@ -67,6 +67,9 @@
   }
 
 static const PyWord words[] = {
+  { "linear", "?lora_rank",
+    .make = "LoraLinear($<input:-1:in_features>, $out_features, $bias, $weight_layout, $lora_rank, $lora_alpha)",
+    .helper = "LoraLinear" },
   { "linear", "weight_layout=in_out", .make = "LinearInOut($<input:-1:in_features>, $out_features, bias=$bias)",
     .helper = "LinearInOut" },
   { "linear", .make = "nn.Linear($<input:-1:in_features>, $out_features$*)" },
@@ -272,6 +275,22 @@ static const struct
     "\n"
     "    def forward(self, x):\n"
     "        return F.linear(x, self.weight.t(), self.bias)\n" },
+  { "LoraLinear", "class LoraLinear(nn.Linear):\n"
+                  "    \"\"\"nn.Linear with factors of LoRA, named as in PEFT, which are trained in its place.\"\"\"\n"
+                  "\n"
+                  "    def __init__(self, in_features, out_features, bias, layout, rank, alpha):\n"
+                  "        super().__init__(in_features, out_features, bias)\n"
+                  "        self.turned = layout == \"in_out\"\n"
+                  "        if self.turned:\n"
+                  "            self.weight = nn.Parameter(self.weight.detach().t().contiguous())\n"
+                  "        self.lora_A = nn.Linear(in_features, rank, bias=False)\n"
+                  "        self.lora_B = nn.Linear(rank, out_features, bias=False)\n"
+                  "        nn.init.zeros_(self.lora_B.weight)\n"
+                  "        self.scale = alpha / rank\n"
+                  "\n"
+                  "    def forward(self, x):\n"
+                  "        y = F.linear(x, self.weight.t() if self.turned else self.weight, self.bias)\n"
+                  "        return y + self.lora_B(self.scale * self.lora_A(x))\n" },
   { "LearnedPositions", "class LearnedPositions(nn.Module):\n"
                         "    \"\"\"Adds a learnt vector to each position.\"\"\"\n"
                         "\n"

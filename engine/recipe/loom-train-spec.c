@@ -409,6 +409,8 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
   spec->metrics = g_ptr_array_new_with_free_func (recipe_metric_free);
   spec->groups = g_ptr_array_new_with_free_func (recipe_group_free);
   spec->scheduled = recipe_scheduled (net);
+  for (guint i = 0; i < loom_net_n_weights (net); i++)
+    spec->adapts |= loom_weight_is_adapter (loom_net_weight (net, i)->name);
   spec->epochs = (gint64)recipe_number (&r, r.element, "epochs");
   spec->batch_size = (gint64)recipe_number (&r, r.element, "batch_size");
   spec->seed = read_seed (&r);
@@ -463,6 +465,7 @@ loom_train_spec_free (LoomTrainSpec *spec)
   g_clear_pointer (&spec->parallel.stages, loom_stages_free);
   g_free (spec->weights);
   g_free (spec->match);
+  g_free (spec->adapter);
   g_free (spec);
 }
 

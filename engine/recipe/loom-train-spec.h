@@ -102,6 +102,7 @@ typedef struct
   double lr_scale;              /* batch_size / lr_batch_size; hyper includes it */
   LoomSchedule schedule;
   GPtrArray *groups;    /* LoomTrainGroup */
+  gboolean adapts;      /* the net has factors of LoRA */
   GPtrArray *metrics;   /* LoomMetricSpec */
   GPtrArray *scheduled; /* LoomScheduled */
   gboolean stateful; /* a layer continues from the state of the previous batch: a text is read in order, as batch_size
@@ -120,6 +121,7 @@ typedef struct
   LoomParallel parallel;
   char *weights; /* a file with initial weights, relative to the graph's folder; NULL: none */
   char *match;   /* patterns of the weights that are loaded from it, separated by commas; NULL: all */
+  char *adapter; /* a file with an adapter, loaded after the weights; NULL: none */
 } LoomTrainSpec;
 
 /* The words of `--strategy`, ending with NULL: those of the attribute of <parallel>, in the order of LoomShards and
@@ -141,8 +143,13 @@ void loom_train_spec_free (LoomTrainSpec *spec);
 /* Computes the positions of n ranks along the axes of a mesh. USAGE: too few or too many for the graph. SHAPE: a weight
  * has no equal shards for them. */
 gboolean loom_train_spec_mesh (const LoomTrainSpec *spec, int ranks, int size[LOOM_MESH_AXES], GError **error);
+/* TRUE if a pattern of <group> or match matches a path, or the path of something around it. */
+gboolean loom_train_pattern_matches (const char *pattern, const char *path);
 /* The number of the first group whose pattern matches a weight's path, from 1; 0: none. */
 guint loom_train_spec_group_of (const LoomTrainSpec *spec, const char *path);
+/* TRUE if the weight is not trained: its group says so, or it is in no group and the net has factors of LoRA, which are
+ * then trained in its place. */
+gboolean loom_train_spec_freezes (const LoomTrainSpec *spec, const char *path);
 /* TRUE if this weight is loaded from the file of initial weights. */
 gboolean loom_train_spec_takes (const LoomTrainSpec *spec, const char *path);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomTrainSpec, loom_train_spec_free)

@@ -96,6 +96,8 @@ static const LoomAttribute of_train[] = {
   { .spec = { LOOM_PARAM ("match", STRING, ""),
               .doc = "The weights to load from the file: patterns separated by commas, such as block*,fc1" },
     .refers = LOOM_REFERS_WEIGHTS },
+  { .spec = { LOOM_PARAM ("adapter", STRING, ""),
+              .doc = "A file, or folder, with factors of LoRA in PEFT's names, with which the layers begin" } },
   { .spec = { LOOM_PARAM ("drop_last", ENUM, "auto"), .choices = WORDS ("auto", "true", "false"),
               .doc = "If true, an incomplete last batch of an epoch is dropped. auto drops it only if it is a single "
                      "sample and the net has a batch norm." } },

@@ -129,6 +129,7 @@ read_match (RecipeReading *r, LoomTrainSpec *spec)
 
   spec->weights = g_strdup (loom_element_get (r->element, "weights"));
   spec->match = g_strdup (text);
+  spec->adapter = g_strdup (loom_element_get (r->element, "adapter"));
   if (spec->weights != NULL && spec->weights[0] == 0)
     recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "weights", "weights is empty; it must name a safetensors file.");
   for (guint i = 0; i < loom_net_n_weights (r->net); i++)
@@ -139,7 +140,7 @@ read_match (RecipeReading *r, LoomTrainSpec *spec)
       LoomFault *fault;
       guint i = 0;
 
-      while (i < names->len && !recipe_matches (one, names->pdata[i]))
+      while (i < names->len && !loom_train_pattern_matches (one, names->pdata[i]))
         i++;
       if (i < names->len)
         continue;
@@ -158,7 +159,7 @@ loom_train_spec_takes (const LoomTrainSpec *spec, const char *path)
   g_auto (GStrv) pattern = g_strsplit (spec->match != NULL ? spec->match : "**", ",", -1);
 
   for (guint k = 0; pattern[k] != NULL; k++)
-    if (recipe_matches (g_strstrip (pattern[k]), path))
+    if (loom_train_pattern_matches (g_strstrip (pattern[k]), path))
       return TRUE;
   return FALSE;
 }

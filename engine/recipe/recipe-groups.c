@@ -19,7 +19,7 @@ recipe_group_free (gpointer data)
  * match matches as well, so a node's or a module's path is enough. reached[i]: the pattern read so far can match the
  * first i characters of the path; the work is the product of both lengths for any pattern. */
 gboolean
-recipe_matches (const char *pattern, const char *path)
+loom_train_pattern_matches (const char *pattern, const char *path)
 {
   gsize n = strlen (path);
   g_autofree gboolean *reached = g_new0 (gboolean, n + 2);
@@ -54,10 +54,20 @@ loom_train_spec_group_of (const LoomTrainSpec *spec, const char *path)
 {
   for (guint i = 0; i < spec->groups->len; i++)
     {
-      if (recipe_matches (((const LoomTrainGroup *)spec->groups->pdata[i])->match, path))
+      if (loom_train_pattern_matches (((const LoomTrainGroup *)spec->groups->pdata[i])->match, path))
         return i + 1;
     }
   return 0;
+}
+
+gboolean
+loom_train_spec_freezes (const LoomTrainSpec *spec, const char *path)
+{
+  const guint group = loom_train_spec_group_of (spec, path);
+
+  if (group > 0)
+    return ((const LoomTrainGroup *)spec->groups->pdata[group - 1])->frozen;
+  return spec->adapts && !loom_weight_is_adapter (path);
 }
 
 /* A pattern that matches no weight is a fault, because a misspelt one would train weights that should be frozen. */
@@ -77,7 +87,7 @@ check_match (RecipeReading *r, const LoomElement *e, const char *match)
 
       if (weight->is_buffer)
         continue;
-      if (recipe_matches (match, weight->name))
+      if (loom_train_pattern_matches (match, weight->name))
         return;
       /* The pattern of the node, and that of the weight. */
       name = g_strdup (weight->name);

@@ -44,7 +44,6 @@ void recipe_check_names (RecipeReading *r, const LoomElement *e, GPtrArray *know
 void recipe_read_schedule (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec);
 void recipe_read_group (RecipeReading *r, const LoomElement *e, LoomTrainSpec *spec);
 void recipe_group_free (gpointer group);
-gboolean recipe_matches (const char *pattern, const char *path);
 
 /* The words of <parallel strategy="…">, in the order of LoomShards, then the server; --strategy has more. */
 #define RECIPE_STRATEGIES "data", "zero1", "zero2", "zero3", "server"

@@ -86,7 +86,7 @@ way_of (const LoomNetNode *node, const LoomNetWeight *weight, GPtrArray *rules)
     {
       Rule *rule = rules->pdata[i];
 
-      if (!recipe_matches (rule->pattern, node->path))
+      if (!loom_train_pattern_matches (rule->pattern, node->path))
         continue;
       rule->fits = TRUE;
       if (find_way (weight, rule->how) == NULL)

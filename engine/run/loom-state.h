@@ -60,6 +60,10 @@ gboolean loom_state_save_weights (LoomState *state, LoomFolder *folder, const ch
 /* The same names with other values: that of the slot prefix + name if it exists, else the slot's own. */
 gboolean
 loom_state_save_weights_of (LoomState *state, const char *prefix, LoomFolder *folder, const char *path, GError **error);
+/* The same for some weights, by other names: rename returns that of a slot, or NULL to leave it out. (transfer full) */
+typedef char *(*LoomStateRename) (const char *slot, gpointer data);
+gboolean loom_state_save_renamed (LoomState *state, const char *prefix, LoomStateRename rename, gpointer data,
+                                  LoomFolder *folder, const char *path, GError **error);
 gboolean loom_state_load_weights (LoomState *state, const char *path, gboolean partial, char **report, GError **error);
 /* All of them, by a name in a folder. */
 gboolean loom_state_load_weights_in (LoomState *state, LoomFolder *folder, const char *name, GError **error);

@@ -34,14 +34,18 @@ typedef struct
 {
   LoomState *state;
   const char *prefix; /* of slots whose values are written under the names of other slots */
+  GHashTable *slots;  /* name in the file → slot, if names differ; else NULL */
 } Saving;
 
 static LoomTensor *
 get_slot (const char *name, gpointer data, GError **error)
 {
   const Saving *self = data;
-  g_autofree char *other = g_strconcat (self->prefix, name, NULL);
+  g_autofree char *other = NULL;
 
+  if (self->slots != NULL)
+    name = g_hash_table_lookup (self->slots, name);
+  other = g_strconcat (self->prefix, name, NULL);
   return loom_state_get (self->state, loom_state_find (self->state, other) >= 0 ? other : name, error);
 }
 
@@ -50,7 +54,7 @@ save (LoomState *state, LoomFolder *folder, const char *path, gboolean weights, 
 {
   g_autoptr (GArray) entries = g_array_new (FALSE, FALSE, sizeof (LoomTensorEntry));
   g_autoptr (GHashTable) metadata = NULL;
-  Saving saving = { state, prefix };
+  Saving saving = { state, prefix, NULL };
   char step[32];
 
   for (guint i = 0; i < loom_state_n_slots (state); i++)
@@ -98,6 +102,36 @@ gboolean
 loom_state_save_weights_of (LoomState *state, const char *prefix, LoomFolder *folder, const char *path, GError **error)
 {
   return save (state, folder, path, TRUE, prefix, error);
+}
+
+gboolean
+loom_state_save_renamed (LoomState *state, const char *prefix, LoomStateRename rename, gpointer data,
+                         LoomFolder *folder, const char *path, GError **error)
+{
+  g_autoptr (GArray) entries = g_array_new (FALSE, FALSE, sizeof (LoomTensorEntry));
+  g_autoptr (GHashTable) slots = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  Saving saving = { state, prefix, slots };
+
+  for (guint i = 0; i < loom_state_n_slots (state); i++)
+    {
+      LoomTensorEntry e = { 0 };
+      LoomTensorDesc desc;
+      LoomSlotKind kind;
+      const char *slot;
+
+      loom_state_slot (state, i, &slot, &kind, &desc);
+      e.name = is_weight (kind) && loom_state_slot_is_kept (slot) ? rename (slot, data) : NULL;
+      if (e.name == NULL)
+        continue;
+      g_hash_table_insert (slots, (gpointer)e.name, (gpointer)slot);
+      e.dtype = desc.dtype;
+      e.rank = desc.rank;
+      for (int r = 0; r < desc.rank; r++)
+        e.dim[r] = desc.dim[r];
+      g_array_append_val (entries, e);
+    }
+  return loom_safetensors_stream (folder, path, entries->len, (const LoomTensorEntry *)entries->data, NULL, get_slot,
+                                  &saving, error);
 }
 
 gboolean

@@ -2,6 +2,7 @@
 #include "engine/train/checkpoints.h"
 
 #include "engine/core/loom-refuse.h"
+#include "engine/infer/loom-adapter.h"
 #include "engine/infer/loom-run-files.h"
 #include "engine/infer/loom-run-json.h"
 #include "engine/train/checkpoint-folder.h"
@@ -110,6 +111,68 @@ write_averages (Checkpoints *self, GError **error)
          || checkpoints_write_weights (self, "weights-ema.safetensors", error);
 }
 
+static gboolean
+is_trained (const TrainModel *model, const LoomNetWeight *weight)
+{
+  return !weight->is_buffer && !weight->frozen && !loom_train_spec_freezes (model->spec, weight->name);
+}
+
+static char *
+name_in_adapter (const char *slot, gpointer trained)
+{
+  return g_hash_table_contains (trained, slot) ? g_strconcat (LOOM_ADAPTER_PREFIX, slot, NULL) : NULL;
+}
+
+/* Notes the weights that are trained, and returns the modules of those that are no factors. (transfer full) */
+static char **
+find_trained (const TrainModel *model, GHashTable *trained)
+{
+  g_autoptr (GStrvBuilder) modules = g_strv_builder_new ();
+  g_autofree char *last = g_strdup ("");
+
+  for (guint i = 0; i < loom_net_n_weights (model->net); i++)
+    {
+      const LoomNetWeight *weight = loom_net_weight (model->net, i);
+      const char *dot = strrchr (weight->name, '.');
+      g_autofree char *module
+          = g_strndup (weight->name, dot != NULL ? (gsize)(dot - weight->name) : strlen (weight->name));
+
+      if (!is_trained (model, weight))
+        continue;
+      g_hash_table_add (trained, weight->name);
+      if (loom_weight_is_adapter (weight->name) || g_str_equal (module, last))
+        continue;
+      g_strv_builder_add (modules, module);
+      g_free (last);
+      last = g_steal_pointer (&module);
+    }
+  return g_strv_builder_end (modules);
+}
+
+/* Writes what is trained, if that is factors of LoRA: a folder that PEFT reads. */
+static gboolean
+write_adapter (Checkpoints *self, GError **error)
+{
+  const TrainModel *model = self->run.model;
+  const char *prefix = train_model_has_averages (model) ? LOOM_SLOT_EMA : "";
+  g_autoptr (GHashTable) trained = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (LoomFolder) folder = NULL;
+  g_autofree char *config = NULL;
+  g_auto (GStrv) modules = NULL;
+
+  if (!model->spec->adapts)
+    return TRUE;
+  modules = find_trained (model, trained);
+  if (self->folder->files == NULL)
+    return loom_state_save_renamed (model->state, prefix, name_in_adapter, trained, NULL, NULL, error);
+  folder = loom_folder_enter (self->folder->files, LOOM_ADAPTER_FOLDER, TRUE, error);
+  if (folder == NULL
+      || !loom_state_save_renamed (model->state, prefix, name_in_adapter, trained, folder, LOOM_ADAPTER_WEIGHTS, error))
+    return FALSE;
+  config = loom_adapter_config (model->net, (const char *const *)modules);
+  return loom_folder_replace (folder, LOOM_ADAPTER_CONFIG, config, strlen (config), error);
+}
+
 static void
 note_saved (Checkpoints *self, const TrainProgress *progress)
 {
@@ -167,7 +230,8 @@ write_checkpoint (Checkpoints *self, const TrainProgress *progress, GError **err
       checkpoint_folder_remove (checkpoints, fresh);
       return FALSE;
     }
-  if (!loom_folder_sync (checkpoints, error) || !copy_weights (run, folder, error) || !write_averages (self, error))
+  if (!loom_folder_sync (checkpoints, error) || !copy_weights (run, folder, error) || !write_averages (self, error)
+      || !write_adapter (self, error))
     return FALSE;
   prune (checkpoints, self->before_change);
   self->last = g_get_monotonic_time ();
@@ -185,7 +249,7 @@ send_parts (Checkpoints *self, const TrainProgress *progress, GError **error)
   LoomState *state = self->run.model->state;
 
   if (!loom_state_save_weights (state, NULL, NULL, error) || !loom_state_save_optimizer (state, NULL, NULL, error)
-      || !write_averages (self, error))
+      || !write_averages (self, error) || !write_adapter (self, error))
     return FALSE;
   note_saved (self, progress);
   return TRUE;

@@ -3,6 +3,7 @@
 #include "engine/train/initial-weights.h"
 
 #include "engine/core/loom-refuse.h"
+#include "engine/infer/loom-adapter.h"
 #include "engine/interop/loom-file-kind.h"
 #include "engine/interop/loom-weights.h"
 
@@ -57,7 +58,9 @@ take (const TrainModel *model, LoomTransfer *transfer, LoomTensorFile *file, gbo
   switch (loom_weight_fit (file, name, &want, &at, &here, &there))
     {
     case LOOM_WEIGHT_MISSING:
-      add (transfer->missing, name, here, NULL);
+      /* A model has no factors, which begin with values of their own. */
+      if (!loom_weight_is_adapter (name))
+        add (transfer->missing, name, here, NULL);
       return TRUE;
     case LOOM_WEIGHT_DIFFERS:
       if (loom_tensor_file_unread (file, at) != NULL)
@@ -86,16 +89,40 @@ is_weight (const TrainModel *model, const char *name)
   return kind == LOOM_SLOT_PARAMETER || kind == LOOM_SLOT_BUFFER;
 }
 
-gboolean
-initial_weights_load (const TrainModel *model, TrainNotes *notes, LoomTransfer **result, GError **error)
+/* The factors, and weights that were trained with them. */
+static gboolean
+load_adapter (const TrainModel *model, GError **error)
+{
+  g_autofree char *path = g_canonicalize_filename (model->spec->adapter, model->data_folder);
+  g_autoptr (GError) local = NULL;
+  g_autoptr (LoomAdapter) adapter = loom_adapter_open (path, &local);
+
+  for (guint i = 0; adapter != NULL && i < loom_adapter_count (adapter); i++)
+    {
+      const char *name = loom_adapter_name (adapter, i);
+      g_autoptr (LoomTensor) tensor = NULL;
+
+      if (!is_weight (model, name))
+        return loom_refuse (
+            error, LOOM_ERROR_DATA,
+            "The adapter “%s” has “%s”, but the graph has no such weight. Factors need lora_rank on their "
+            "layer, which --adapter sets.",
+            path, name);
+      tensor = loom_adapter_tensor (adapter, i, &local);
+      if (tensor == NULL || !loom_state_set (model->state, name, tensor, &local))
+        break;
+    }
+  return local == NULL || loom_refuse (error, LOOM_ERROR_DATA, "The adapter: %s", local->message);
+}
+
+static gboolean
+load_file (const TrainModel *model, TrainNotes *notes, LoomTransfer **result, GError **error)
 {
   g_autofree char *path = NULL;
   g_autoptr (LoomTensorFile) file = NULL;
   g_autoptr (GError) local = NULL;
   LoomTransfer *transfer;
 
-  if (model->spec->weights == NULL)
-    return TRUE;
   path = g_canonicalize_filename (model->spec->weights, model->data_folder);
   file = loom_tensor_file_open (path, &local);
   if (file == NULL)
@@ -115,7 +142,7 @@ initial_weights_load (const TrainModel *model, TrainNotes *notes, LoomTransfer *
     {
       const char *name;
       loom_state_slot (model->state, i, &name, NULL, NULL);
-      if (is_weight (model, name) && loom_train_spec_takes (model->spec, name))
+      if (is_weight (model, name) && loom_train_spec_takes (model->spec, name) && !loom_weight_is_adapter (name))
         g_ptr_array_add (names, (gpointer)name);
     }
   g_autofree char *fitted = loom_weights_fit_names (file, (const char *const *)names->pdata, names->len);
@@ -153,6 +180,13 @@ initial_weights_load (const TrainModel *model, TrainNotes *notes, LoomTransfer *
   return loom_refuse (error, LOOM_ERROR_DATA,
                       "No weight of %s matches this graph%s: %s. Name layers as in the file, or choose another file.",
                       path, model->spec->match != NULL ? " and the pattern" : "", example);
+}
+
+gboolean
+initial_weights_load (const TrainModel *model, TrainNotes *notes, LoomTransfer **result, GError **error)
+{
+  return (model->spec->weights == NULL || load_file (model, notes, result, error))
+         && (model->spec->adapter == NULL || load_adapter (model, error));
 }
 
 /* ---- as JSON ---------------------------------------------------------- */

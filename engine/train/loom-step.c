@@ -30,20 +30,12 @@ gathers (const LoomTrainSpec *spec)
   return spec->accumulate > 1 || spec->gathers;
 }
 
-static gboolean
-is_frozen (const LoomTrainSpec *spec, const LoomSlot *slot)
-{
-  guint group = loom_train_spec_group_of (spec, slot->name);
-
-  return group > 0 && ((const LoomTrainGroup *)spec->groups->pdata[group - 1])->frozen;
-}
-
 gboolean
 loom_step_trains (const LoomProgram *p, int slot, const LoomTrainSpec *spec)
 {
   const LoomSlot *s = loom_program_get_slot (p, (guint)slot);
 
-  return s->kind == LOOM_SLOT_PARAMETER && s->trainable && s->read != 0 && !is_frozen (spec, s);
+  return s->kind == LOOM_SLOT_PARAMETER && s->trainable && s->read != 0 && !loom_train_spec_freezes (spec, s->name);
 }
 
 gboolean

@@ -24,7 +24,7 @@ static const struct
   double f32;
 } files[] = {
   { "mlp", 1e-5 },  { "wide", 1e-5 },    { "cnn", 5e-3 },         { "states", 1e-5 }, { "rates", 1e-5 },
-  { "lstm", 1e-5 }, { "seq2seq", 1e-5 }, { "transformer", 1e-5 }, { "gpt", 1e-5 },
+  { "lstm", 1e-5 }, { "seq2seq", 1e-5 }, { "transformer", 1e-5 }, { "gpt", 1e-5 },    { "lora", 1e-5 },
 };
 
 /* lbfgs divides by differences of gradients, which are small near a minimum, so rounding errors grow. */

@@ -6,7 +6,7 @@
 rounding stays rounding: f64 from weights that are moved by what f32 rounds to ends where it did, and no relu changes sides. Else
 f32 is off by chance, PyTorch's own too.
 `states` is ten steps of every optimiser with each of its options, with the weights and all of its states at the end; `rates` is
-every schedule: learning rates and losses. A file holds the batch (x, y), the weights it starts from (start.NAME), and for run I
+every schedule: learning rates and losses. `lora` is ten steps of factors added to frozen linear layers, as PEFT does. A file holds the batch (x, y), the weights it starts from (start.NAME), and for run I
 its description under the key "I", as JSON, with I/losses, I/rates and I/end.NAME. The batch is the whole data set, so that the
 order of samples means nothing. How far PyTorch's own f32 is from its f64 is stored with each run as a measure."""
 
@@ -47,6 +47,27 @@ LONG = [
 SMALL = ([("a", "linear", {"out_features": optimisers.HIDDEN}), ("t", "tanh", {}), ("b", "linear", {"out_features": optimisers.CLASSES})],
          lambda: nn.Sequential(nn.Linear(optimisers.SHAPE[1], optimisers.HIDDEN), nn.Tanh(), nn.Linear(optimisers.HIDDEN, optimisers.CLASSES)),
          {"0": "a", "2": "b"}, optimisers.SHAPE, optimisers.CLASSES)
+
+
+class Lora(nn.Linear):
+    """nn.Linear that is frozen, plus alpha / r · B A x, named and initialised as in PEFT."""
+
+    def __init__(self, inputs, outputs, r, alpha):
+        super().__init__(inputs, outputs)
+        self.requires_grad_(False)
+        self.lora_A, self.lora_B = nn.Linear(inputs, r, bias=False), nn.Linear(r, outputs, bias=False)
+        nn.init.kaiming_uniform_(self.lora_A.weight, a=5**0.5)
+        nn.init.zeros_(self.lora_B.weight)
+        self.scale = alpha / r
+
+    def forward(self, x):
+        return super().forward(x) + self.scale * self.lora_B(self.lora_A(x))
+
+
+LORA = ([("a", "linear", {"out_features": optimisers.HIDDEN, "lora_rank": 2, "lora_alpha": 3}), ("t", "tanh", {}),
+         ("b", "linear", {"out_features": optimisers.CLASSES, "lora_rank": 1})],
+        lambda: nn.Sequential(Lora(optimisers.SHAPE[1], optimisers.HIDDEN, 2, 3), nn.Tanh(), Lora(optimisers.HIDDEN, optimisers.CLASSES, 1, 8)),
+        {"0": "a", "2": "b"}, optimisers.SHAPE, optimisers.CLASSES)
 WIDE = ([("c1", "conv2d", {"out_channels": 32, "kernel_size": 3, "padding": 1}), ("r1", "relu", {}),
          ("c2", "conv2d", {"out_channels": 32, "kernel_size": 3, "padding": 1}), ("r2", "relu", {}),
          ("pool", "avg_pool2d", {"kernel_size": 8}), ("flat", "flatten", {}), ("fc", "linear", {"out_features": 4})],
@@ -189,9 +210,10 @@ def main(save):
     rates = [("sgd", O.SGD, dict(lr=0.1, momentum=0.9), n, f'<schedule type="{kind}"{attributes(options)}' + (f">{inside[0]}</schedule>" if inside else "/>"), make, False)
              for kind, options, make, *inside in optimisers.SCHEDULES for n in (10, 100)]
     twenty = [("sgd", O.SGD, dict(lr=0.05, momentum=0.9), 20, "", None, False), ("adam", O.Adam, dict(lr=0.003), 20, "", None, False)]
-    size = write(save, "wide", Setting(WIDE, 4), twenty)
+    factors = [("sgd", O.SGD, dict(lr=0.1, momentum=0.9), 10, "", None, True), ("adamw", O.AdamW, dict(lr=0.01, weight_decay=0.05), 10, "", None, True)]
+    size = write(save, "wide", Setting(WIDE, 4), twenty) + write(save, "lora", Setting(LORA, 24), factors)
     size += write(save, "mlp", Setting(MLP, 32), long) + write(save, "cnn", Setting(CNN, 12), long)
     size += write(save, "states", Setting(SMALL, 24), ten) + write(save, "rates", Setting(SMALL, 24), rates)
     for short, run in SEQUENCES.items():
         size += write(save, short, sequences.Sequence(short), [(*run, 100, "", None, False)])
-    return len(SEQUENCES) + len(twenty) + 2 * len(long) + len(ten) + len(rates), size
+    return len(SEQUENCES) + len(twenty) + len(factors) + 2 * len(long) + len(ten) + len(rates), size

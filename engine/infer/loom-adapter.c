@@ -1,0 +1,596 @@
+/* Adapters; see the header. Names and values are those of PEFT (huggingface.co/docs/peft, LoRA's checkpoint format). */
+#include "engine/infer/loom-adapter.h"
+
+#include "engine/core/loom-json.h"
+#include "engine/core/loom-refuse.h"
+#include "engine/core/loom-text.h"
+#include "engine/infer/loom-run-json.h"
+#include "engine/interop/loom-safetensors.h"
+#include "engine/interop/loom-weights.h"
+#include "engine/recipe/loom-train-spec.h"
+
+#include <math.h>
+#include <string.h>
+
+struct _LoomAdapter
+{
+  LoomTensorFile *file;
+  char *path;
+  GPtrArray *names;   /* by tensor, those of the graph */
+  double alpha;       /* NaN: each layer's rank */
+  JsonParser *parser; /* of the configuration */
+  JsonObject *alphas; /* of layers, by the ends of their paths; may be NULL */
+};
+
+void
+loom_adapter_free (LoomAdapter *self)
+{
+  if (self == NULL)
+    return;
+  loom_tensor_file_free (self->file);
+  g_clear_object (&self->parser);
+  g_free (self->path);
+  g_ptr_array_unref (self->names);
+  g_free (self);
+}
+
+/* ---- reading ---------------------------------------------------------------- */
+
+/* "base_model.model.block.fc.lora_A.default.weight" → "block.fc.lora_A.weight": a state_dict has the adapter's name,
+ * files of PEFT do not. */
+static char *
+plain_name (const char *name)
+{
+  g_auto (GStrv) parts = NULL;
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  if (g_str_has_prefix (name, LOOM_ADAPTER_PREFIX))
+    name += strlen (LOOM_ADAPTER_PREFIX);
+  parts = g_strsplit (name, ".", -1);
+  for (guint i = 0; parts[i] != NULL; i++)
+    {
+      const gboolean is_given = i > 0 && parts[i + 1] != NULL && g_str_equal (parts[i + 1], "weight")
+                                && (g_str_equal (parts[i - 1], "lora_A") || g_str_equal (parts[i - 1], "lora_B"));
+
+      if (!is_given)
+        g_string_append_printf (text, "%s%s", text->len > 0 ? "." : "", parts[i]);
+    }
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+/* Options that change the product, and are not computed here. */
+static const char *const unread[] = { "use_rslora", "use_dora" };
+
+static gboolean
+read_config (LoomAdapter *self, const char *folder_path, GError **error)
+{
+  g_autofree char *file = g_build_filename (folder_path, LOOM_ADAPTER_CONFIG, NULL), *shown = NULL;
+  g_autoptr (LoomFolder) folder = NULL;
+  LoomRunJson json, alphas;
+
+  self->alpha = NAN;
+  self->parser = json_parser_new ();
+  if (!g_file_test (file, G_FILE_TEST_EXISTS))
+    return TRUE;
+  folder = loom_folder_open (folder_path, error);
+  if (folder == NULL || !loom_run_json_root (self->parser, folder, LOOM_ADAPTER_CONFIG, &shown, &json, error)
+      || !loom_run_json_double (&json, "lora_alpha", FALSE, &self->alpha, error))
+    return FALSE;
+  if (json_object_has_member (json.object, "alpha_pattern"))
+    {
+      if (!loom_run_json_object (&json, "alpha_pattern", &alphas, error))
+        return FALSE;
+      self->alphas = alphas.object;
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (unread); i++)
+    {
+      JsonNode *node = json_object_get_member (json.object, unread[i]);
+
+      if (node != NULL && JSON_NODE_HOLDS_VALUE (node) && json_node_get_boolean (node))
+        return loom_refuse (error, LOOM_ERROR_DATA, "%s: %s is not supported.", shown, unread[i]);
+    }
+  return TRUE;
+}
+
+LoomAdapter *
+loom_adapter_open (const char *path, GError **error)
+{
+  g_autoptr (LoomAdapter) self = g_new0 (LoomAdapter, 1);
+  g_autofree char *folder = g_file_test (path, G_FILE_TEST_IS_DIR) ? g_strdup (path) : g_path_get_dirname (path);
+  guint n_factors = 0;
+
+  self->path
+      = g_file_test (path, G_FILE_TEST_IS_DIR) ? g_build_filename (path, LOOM_ADAPTER_WEIGHTS, NULL) : g_strdup (path);
+  self->names = g_ptr_array_new_with_free_func (g_free);
+  self->file = loom_tensor_file_open (self->path, error);
+  if (self->file == NULL || !read_config (self, folder, error))
+    return NULL;
+  for (guint i = 0; i < loom_tensor_file_count (self->file); i++)
+    {
+      g_ptr_array_add (self->names, plain_name (loom_tensor_file_name (self->file, i)));
+      n_factors += loom_weight_is_adapter (self->names->pdata[i]);
+    }
+  if (n_factors == 0)
+    return loom_refuse_null (error, LOOM_ERROR_DATA,
+                             "“%s” is no adapter: it has no tensors …." LOOM_LORA_A " and …." LOOM_LORA_B ".",
+                             self->path);
+  return g_steal_pointer (&self);
+}
+
+guint
+loom_adapter_count (const LoomAdapter *self)
+{
+  return self->names->len;
+}
+
+const char *
+loom_adapter_name (const LoomAdapter *self, guint i)
+{
+  return self->names->pdata[i];
+}
+
+LoomTensor *
+loom_adapter_tensor (LoomAdapter *self, guint i, GError **error)
+{
+  return loom_tensor_file_tensor (self->file, i, error);
+}
+
+static int
+find_tensor (const LoomAdapter *self, const char *name)
+{
+  for (guint i = 0; i < self->names->len; i++)
+    if (g_str_equal (self->names->pdata[i], name))
+      return (int)i;
+  return -1;
+}
+
+/* ---- layers ------------------------------------------------------------------ */
+
+static gboolean
+is_linear (const LoomNetNode *node)
+{
+  return node->op != NULL && g_str_equal (node->op->name, "linear");
+}
+
+/* A weight that two layers compute with cannot be changed for one of them. (transfer full), by node. */
+static gboolean *
+find_adaptable (const LoomNet *net)
+{
+  const guint n = loom_net_n_nodes (net);
+  gboolean *can = g_new0 (gboolean, n + 1);
+
+  for (guint i = 0; i < n; i++)
+    can[i] = is_linear (loom_net_node (net, i)) && loom_net_find_weight (net, i, "weight") >= 0;
+  for (guint i = 0; i < n; i++)
+    for (guint k = 0; k < loom_net_node (net, i)->n_inputs; k++)
+      {
+        const LoomNetSource *source = &loom_net_node (net, i)->input[k];
+
+        if (source->node != G_MAXUINT && loom_net_is_weight (net, source))
+          can[source->node] = FALSE;
+      }
+  return can;
+}
+
+static void
+set_layer (LoomGraph *graph, guint64 serial, gint64 rank, double alpha)
+{
+  const LoomElement *element = loom_graph_by_serial (graph, serial);
+  g_autofree char *text = rank > 0 ? g_strdup_printf ("%" G_GINT64_FORMAT, rank) : NULL;
+  char number[G_ASCII_DTOSTR_BUF_SIZE];
+
+  loom_edit_free (loom_graph_apply (graph, loom_edit_set (element, "lora_rank", text)));
+  loom_edit_free (loom_graph_apply (
+      graph, loom_edit_set (element, "lora_alpha", rank > 0 ? loom_text_decimal (alpha, number) : NULL)));
+}
+
+/* Ranks and factors of layers by the serials of their elements; rank 0: not changed. */
+typedef struct
+{
+  guint64 serial;
+  gint64 rank;
+  double alpha;      /* NaN: the rank */
+  gboolean is_mixed; /* copies differ */
+} Layer;
+
+static void
+note_layer (GArray *layers, const LoomNetNode *node, gint64 rank, double alpha)
+{
+  Layer layer = { .serial = node->serial, .rank = rank, .alpha = isnan (alpha) ? (double)rank : alpha };
+
+  for (guint i = 0; i < layers->len; i++)
+    {
+      Layer *known = &g_array_index (layers, Layer, i);
+
+      if (known->serial != node->serial)
+        continue;
+      known->is_mixed |= known->rank != rank || known->alpha != layer.alpha;
+      return;
+    }
+  g_array_append_val (layers, layer);
+}
+
+static gboolean
+set_layers (LoomGraph *graph, const GArray *layers, LoomErrorCode code, const char *what, GError **error)
+{
+  for (guint i = 0; i < layers->len; i++)
+    {
+      const Layer *layer = &g_array_index (layers, Layer, i);
+
+      if (layer->is_mixed)
+        return loom_refuse (error, code,
+                            "%s: the copies of “%s” are one layer of the graph, and only some of them would get these "
+                            "factors.",
+                            what, loom_element_get (loom_graph_by_serial (graph, layer->serial), "id"));
+    }
+  for (guint i = 0; i < layers->len; i++)
+    {
+      const Layer *layer = &g_array_index (layers, Layer, i);
+
+      if (layer->rank > 0)
+        set_layer (graph, layer->serial, layer->rank, layer->alpha);
+    }
+  return TRUE;
+}
+
+static gboolean
+matches (char **patterns, const char *path)
+{
+  for (guint i = 0; patterns != NULL && patterns[i] != NULL; i++)
+    if (loom_train_pattern_matches (g_strstrip (patterns[i]), path))
+      return TRUE;
+  return patterns == NULL;
+}
+
+gboolean
+loom_adapter_add (LoomGraph *graph, gint64 rank, double alpha, const char *patterns, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (GArray) layers = g_array_new (FALSE, FALSE, sizeof (Layer));
+  g_auto (GStrv) list = patterns != NULL ? g_strsplit (patterns, ",", -1) : NULL;
+  g_autofree gboolean *can = find_adaptable (net);
+  gboolean found = FALSE;
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    {
+      const LoomNetNode *node = loom_net_node (net, i);
+      const gboolean wanted = can[i] && matches (list, node->path);
+
+      if (!is_linear (node))
+        continue;
+      note_layer (layers, node, wanted ? rank : 0, wanted ? alpha : 0);
+      found |= wanted;
+    }
+  if (!found)
+    return loom_refuse (error, LOOM_ERROR_USAGE,
+                        patterns != NULL ? "--lora-layers %s matches no linear layer with weights of its own."
+                                         : "--lora: the graph has no linear layer with weights of its own.",
+                        patterns);
+  return set_layers (graph, layers, LOOM_ERROR_USAGE, "--lora-layers", error);
+}
+
+/* As in PEFT, a layer's own factor is found by its path or the path's end. */
+static double
+alpha_of (const LoomAdapter *self, const char *path)
+{
+  g_autoptr (GList) keys = self->alphas != NULL ? json_object_get_members (self->alphas) : NULL;
+
+  for (GList *k = keys; k != NULL; k = k->next)
+    {
+      g_autofree char *end = g_strconcat (".", (const char *)k->data, NULL);
+
+      if (g_str_equal (k->data, path) || g_str_has_suffix (path, end))
+        return json_object_get_double_member_with_default (self->alphas, k->data, NAN);
+    }
+  return self->alpha;
+}
+
+gboolean
+loom_adapter_attach (LoomAdapter *self, LoomGraph *graph, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (GArray) layers = g_array_new (FALSE, FALSE, sizeof (Layer));
+  g_autofree gboolean *can = find_adaptable (net);
+  guint n_found = 0, n_factors = 0;
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    {
+      const LoomNetNode *node = loom_net_node (net, i);
+      g_autofree char *name = g_strconcat (node->path, "." LOOM_LORA_A, NULL);
+      const int at = can[i] ? find_tensor (self, name) : -1;
+
+      if (!is_linear (node))
+        continue;
+      note_layer (layers, node, at >= 0 ? loom_tensor_file_type (self->file, (guint)at).shape.dim[0].coef : 0,
+                  at >= 0 ? alpha_of (self, node->path) : 0);
+      n_found += at >= 0;
+    }
+  for (guint i = 0; i < self->names->len; i++)
+    n_factors += g_str_has_suffix (self->names->pdata[i], "." LOOM_LORA_A);
+  if (n_found < n_factors)
+    for (guint i = 0; i < self->names->len; i++)
+      {
+        const char *name = self->names->pdata[i];
+        g_autofree char *path = g_strndup (name, strlen (name) - MIN (strlen (name), strlen ("." LOOM_LORA_A)));
+        const int node = loom_net_find (net, path);
+
+        if (g_str_has_suffix (name, "." LOOM_LORA_A) && (node < 0 || !can[node]))
+          return loom_refuse (
+              error, LOOM_ERROR_DATA,
+              "“%s” has factors for the layer “%s”, but the graph has no linear layer of this name with "
+              "weights of its own.",
+              self->path, path);
+      }
+  return set_layers (graph, layers, LOOM_ERROR_DATA, self->path, error);
+}
+
+/* ---- merging ------------------------------------------------------------------ */
+
+gboolean
+loom_adapter_is_in (const LoomGraph *graph)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+
+  for (guint i = 0; i < loom_net_n_weights (net); i++)
+    if (loom_weight_is_adapter (loom_net_weight (net, i)->name))
+      return TRUE;
+  return FALSE;
+}
+
+void
+loom_adapter_detach (LoomGraph *graph)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (GArray) layers = g_array_new (FALSE, FALSE, sizeof (Layer));
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    if (is_linear (loom_net_node (net, i)) && loom_infer_is_set (loom_net_infer (net, i), "lora_rank"))
+      note_layer (layers, loom_net_node (net, i), 0, 0);
+  for (guint i = 0; i < layers->len; i++)
+    set_layer (graph, g_array_index (layers, Layer, i).serial, 0, 0);
+}
+
+/* weight [out, in], or [in, out] if turned, plus scale · B A, with A [r, in] and B [out, r]. Sums are in f64. */
+static LoomTensor *
+add_product (const LoomTensor *weight, const LoomTensor *a, const LoomTensor *b, double scale, gboolean turned,
+             GError **error)
+{
+  const gint64 rank = a->dim[0], in = a->dim[1], out = b->dim[0];
+  g_autoptr (LoomTensor) sum = loom_tensor_convert (weight, LOOM_F64, FALSE, error);
+  g_autoptr (LoomTensor) first = loom_tensor_convert (a, LOOM_F64, FALSE, error);
+  g_autoptr (LoomTensor) second = loom_tensor_convert (b, LOOM_F64, FALSE, error);
+
+  if (sum == NULL || first == NULL || second == NULL)
+    return NULL;
+  double *y = sum->data;
+  const double *x = first->data, *z = second->data;
+  for (gint64 o = 0; o < out; o++)
+    for (gint64 r = 0; r < rank; r++)
+      for (gint64 i = 0; i < in; i++)
+        y[turned ? i * out + o : o * in + i] += scale * z[o * rank + r] * x[r * in + i];
+  return loom_tensor_convert (sum, weight->dtype, FALSE, error);
+}
+
+typedef struct
+{
+  LoomAdapter *adapter; /* may be NULL */
+  LoomTensorFile *weights;
+  const char *path; /* of the weights */
+} Sources;
+
+/* A tensor of the adapter, else of the weights; NULL without an error if neither has it. */
+static LoomTensor *
+take (const Sources *from, const char *name, GError **error)
+{
+  int at = from->adapter != NULL ? find_tensor (from->adapter, name) : -1;
+
+  if (at >= 0)
+    return loom_adapter_tensor (from->adapter, (guint)at, error);
+  at = loom_tensor_file_find (from->weights, name);
+  return at >= 0 ? loom_tensor_file_tensor (from->weights, (guint)at, error) : NULL;
+}
+
+static gboolean
+has_dims (const LoomTensor *t, gint64 rows, gint64 columns)
+{
+  return t->rank == 2 && t->dim[0] == rows && t->dim[1] == columns;
+}
+
+/* The merged weight of a node; NULL with an error, or without one if it has no factors. */
+static LoomTensor *
+merge_node (const Sources *from, const LoomNet *net, guint node, GError **error)
+{
+  const char *path = loom_net_node (net, node)->path;
+  const LoomInfer *infer = loom_net_infer (net, node);
+  g_autofree char *name = g_strconcat (path, ".weight", NULL), *name_a = g_strconcat (path, "." LOOM_LORA_A, NULL),
+                  *name_b = g_strconcat (path, "." LOOM_LORA_B, NULL);
+  const gboolean turned = g_str_equal (loom_infer_string (infer, "weight_layout"), "in_out");
+  const gint64 rank = loom_infer_is_set (infer, "lora_rank") ? loom_infer_int (infer, "lora_rank") : 0;
+  GError *local = NULL;
+
+  if (rank == 0)
+    return NULL;
+  g_autoptr (LoomTensor) weight = take (from, name, &local);
+  g_autoptr (LoomTensor) a = local == NULL ? take (from, name_a, &local) : NULL;
+  g_autoptr (LoomTensor) b = local == NULL ? take (from, name_b, &local) : NULL;
+  if (local != NULL)
+    {
+      g_propagate_error (error, local);
+      return NULL;
+    }
+  if (weight == NULL || a == NULL || b == NULL)
+    return loom_refuse_null (error, LOOM_ERROR_DATA, "The weights in %s have no %s.", from->path,
+                             weight == NULL ? name
+                             : a == NULL    ? name_a
+                                            : name_b);
+  if (weight->rank != 2 || !has_dims (a, rank, weight->dim[turned ? 0 : 1])
+      || !has_dims (b, weight->dim[turned ? 1 : 0], rank))
+    return loom_refuse_null (error, LOOM_ERROR_DATA, "The factors of “%s” do not fit its weight.", path);
+  return add_product (weight, a, b, loom_infer_float (infer, "lora_alpha") / (double)rank, turned, error);
+}
+
+static void
+put (GPtrArray *tensors, const char *name, LoomTensor *tensor)
+{
+  for (guint i = 0; i < tensors->len; i++)
+    if (g_str_equal (((LoomNamedTensor *)tensors->pdata[i])->name, name))
+      {
+        loom_named_tensor_free (tensors->pdata[i]);
+        tensors->pdata[i] = loom_named_tensor_new (name, tensor);
+        return;
+      }
+  g_ptr_array_add (tensors, loom_named_tensor_new (name, tensor));
+}
+
+/* All tensors of the weights' file, then of the adapter, but no factors. */
+static GPtrArray *
+read_whole (const Sources *from, GError **error)
+{
+  g_autoptr (GPtrArray) tensors = loom_named_tensors_new ();
+
+  for (guint i = 0; i < loom_tensor_file_count (from->weights); i++)
+    {
+      const char *name = loom_tensor_file_name (from->weights, i);
+      g_autoptr (LoomTensor) tensor = NULL;
+
+      if (loom_weight_is_adapter (name))
+        continue;
+      tensor = loom_tensor_file_tensor (from->weights, i, error);
+      if (tensor == NULL)
+        return NULL;
+      g_ptr_array_add (tensors, loom_named_tensor_new (name, tensor));
+    }
+  for (guint i = 0; from->adapter != NULL && i < from->adapter->names->len; i++)
+    {
+      g_autoptr (LoomTensor) tensor = NULL;
+
+      if (loom_weight_is_adapter (from->adapter->names->pdata[i]))
+        continue;
+      tensor = loom_adapter_tensor (from->adapter, i, error);
+      if (tensor == NULL)
+        return NULL;
+      put (tensors, from->adapter->names->pdata[i], tensor);
+    }
+  return g_steal_pointer (&tensors);
+}
+
+GPtrArray *
+loom_adapter_merge (LoomAdapter *self, LoomGraph *graph, const char *weights, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomTensorFile) file = NULL;
+  g_autoptr (LoomNet) net = NULL;
+  g_autoptr (GPtrArray) tensors = NULL, names = g_ptr_array_new ();
+  g_autofree gboolean *can = NULL;
+  Sources from = { .adapter = self, .path = weights };
+
+  if (self != NULL && !loom_adapter_attach (self, graph, error))
+    return NULL;
+  net = loom_net_new (graph, NULL, faults);
+  can = find_adaptable (net);
+  from.weights = file = loom_tensor_file_open (weights, error);
+  if (file == NULL)
+    return NULL;
+  for (guint i = 0; i < loom_net_n_weights (net); i++)
+    if (!loom_weight_is_adapter (loom_net_weight (net, i)->name))
+      g_ptr_array_add (names, loom_net_weight (net, i)->name);
+  g_free (loom_weights_fit_names (file, (const char *const *)names->pdata, names->len));
+  tensors = read_whole (&from, error);
+  if (tensors == NULL)
+    return NULL;
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    {
+      g_autoptr (GError) local = NULL;
+      g_autoptr (LoomTensor) merged = is_linear (loom_net_node (net, i)) ? merge_node (&from, net, i, &local) : NULL;
+      g_autofree char *name = g_strconcat (loom_net_node (net, i)->path, ".weight", NULL);
+
+      if (local != NULL)
+        {
+          g_propagate_error (error, g_steal_pointer (&local));
+          return NULL;
+        }
+      if (merged == NULL)
+        continue;
+      if (!can[i])
+        return loom_refuse_null (error, LOOM_ERROR_DATA,
+                                 "The factors of “%s” cannot be added to its weight, with which another layer computes "
+                                 "too.",
+                                 loom_net_node (net, i)->path);
+      put (tensors, name, merged);
+    }
+  loom_adapter_detach (graph);
+  return g_steal_pointer (&tensors);
+}
+
+/* ---- writing ------------------------------------------------------------------ */
+
+static void
+add_strings (LoomJson *json, const char *name, const char *const *texts)
+{
+  loom_json_begin_array (json, name);
+  for (guint i = 0; texts[i] != NULL; i++)
+    loom_json_string (json, NULL, texts[i]);
+  loom_json_end_array (json);
+}
+
+/* Ranks and factors are those of the first layer; all are named where one differs. */
+static void
+add_own (LoomJson *json, const char *name, double first, const GPtrArray *layers, const GArray *values)
+{
+  loom_json_begin_object (json, name);
+  for (guint i = 0; i < values->len; i++)
+    if (g_array_index (values, double, i) != first)
+      loom_json_exact (json, layers->pdata[i], g_array_index (values, double, i));
+  loom_json_end_object (json);
+}
+
+char *
+loom_adapter_config (const LoomNet *net, const char *const *names)
+{
+  g_autoptr (LoomJson) json = loom_json_new ();
+  g_autoptr (GPtrArray) layers = g_ptr_array_new ();
+  g_autoptr (GArray) ranks = g_array_new (FALSE, FALSE, sizeof (double));
+  g_autoptr (GArray) alphas = g_array_new (FALSE, FALSE, sizeof (double));
+  gboolean turned = FALSE;
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    {
+      const LoomInfer *infer = loom_net_infer (net, i);
+      double rank, alpha;
+
+      if (!is_linear (loom_net_node (net, i)) || !loom_infer_is_set (infer, "lora_rank"))
+        continue;
+      rank = (double)loom_infer_int (infer, "lora_rank");
+      alpha = loom_infer_float (infer, "lora_alpha");
+      turned = layers->len == 0 ? g_str_equal (loom_infer_string (infer, "weight_layout"), "in_out") : turned;
+      g_ptr_array_add (layers, (gpointer)loom_net_node (net, i)->path);
+      g_array_append_val (ranks, rank);
+      g_array_append_val (alphas, alpha);
+    }
+  g_ptr_array_add (layers, NULL);
+  g_return_val_if_fail (ranks->len > 0, NULL);
+  const double rank = g_array_index (ranks, double, 0), alpha = g_array_index (alphas, double, 0);
+  loom_json_begin_object (json, NULL);
+  loom_json_string (json, "peft_type", "LORA");
+  loom_json_null (json, "task_type");
+  loom_json_null (json, "base_model_name_or_path");
+  loom_json_bool (json, "inference_mode", TRUE);
+  loom_json_int (json, "r", (gint64)rank);
+  loom_json_exact (json, "lora_alpha", alpha);
+  add_own (json, "rank_pattern", rank, layers, ranks);
+  add_own (json, "alpha_pattern", alpha, layers, alphas);
+  loom_json_exact (json, "lora_dropout", 0);
+  loom_json_string (json, "bias", "none");
+  loom_json_bool (json, "fan_in_fan_out", turned);
+  add_strings (json, "target_modules", (const char *const *)layers->pdata);
+  if (names[0] != NULL)
+    add_strings (json, "modules_to_save", names);
+  else
+    loom_json_null (json, "modules_to_save");
+  loom_json_end_object (json);
+  return loom_json_take (g_steal_pointer (&json));
+}

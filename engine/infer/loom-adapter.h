@@ -1,0 +1,44 @@
+/* Adapters: factors of LoRA in PEFT's files, attached to a graph's linear layers, and added to their weights.
+ *
+ * A file has base_model.model.PATH.lora_A.weight and lora_B.weight for each layer, and in addition whole weights that
+ * were trained with them; adapter_config.json next to it has the factor lora_alpha, without which it is 1. */
+#pragma once
+
+#include "engine/interop/loom-tensor-file.h"
+#include "engine/net/loom-net.h"
+
+#define LOOM_ADAPTER_FOLDER  "adapter" /* of a run */
+#define LOOM_ADAPTER_WEIGHTS "adapter_model.safetensors"
+#define LOOM_ADAPTER_CONFIG  "adapter_config.json"
+#define LOOM_ADAPTER_PREFIX  "base_model.model."
+
+typedef struct _LoomAdapter LoomAdapter;
+
+/* path: a file, or a folder with a file of the name above. Errors: IO, DATA. */
+LoomAdapter *loom_adapter_open (const char *path, GError **error);
+void loom_adapter_free (LoomAdapter *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomAdapter, loom_adapter_free)
+
+guint loom_adapter_count (const LoomAdapter *self);
+/* The name of a tensor in the graph, "block.0.fc.lora_A.weight". (transfer none) */
+const char *loom_adapter_name (const LoomAdapter *self, guint i);
+LoomTensor *loom_adapter_tensor (LoomAdapter *self, guint i, GError **error);
+
+/* Sets lora_rank and lora_alpha of the layers that have factors in the file. DATA: the graph has no such linear layer,
+ * or copies of one have factors of different ranks. */
+gboolean loom_adapter_attach (LoomAdapter *self, LoomGraph *graph, GError **error);
+
+/* Sets lora_rank and lora_alpha of all linear layers with weights of their own, or of those whose paths match one of
+ * the patterns, separated by commas. USAGE: none matches, or only some copies of a layer. */
+gboolean loom_adapter_add (LoomGraph *graph, gint64 rank, double alpha, const char *patterns, GError **error);
+
+/* TRUE if layers of the graph have lora_rank. */
+gboolean loom_adapter_is_in (const LoomGraph *graph);
+/* Removes them from all layers. */
+void loom_adapter_detach (LoomGraph *graph);
+/* Reads a file of weights, adds the products of the factors, which are in that file or in the adapter (which may be
+ * NULL), and removes lora_rank and lora_alpha from the graph. Returns all weights, LoomNamedTensor. */
+GPtrArray *loom_adapter_merge (LoomAdapter *self, LoomGraph *graph, const char *weights, GError **error);
+
+/* The text of adapter_config.json for a net. names: what was trained besides factors; NULL-terminated. */
+char *loom_adapter_config (const LoomNet *net, const char *const *names);

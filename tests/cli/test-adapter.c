@@ -1,0 +1,180 @@
+/* Factors of LoRA and frozen weights by the options of gradloom train: what is trained, the adapter in the run's
+ * folder, and that it gives the same result when it is loaded, merged or continued. */
+#include "tests/cli/cli.h"
+#include "tests/test-program.h"
+
+#include <json-glib/json-glib.h>
+#include <math.h>
+#include <string.h>
+
+/* A repeated module, GPT-2's layout, a tied layer, and a head. */
+#define GRAPH(train)                                                                                                   \
+  "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"                                                                       \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"                                                               \
+  "  <module name=\"layer\"><node id=\"x\" op=\"module_input\"/><node id=\"fc\" op=\"linear\" out_features=\"8\"/>\n"  \
+  "    <node id=\"act\" op=\"tanh\"/><node id=\"y\" op=\"module_output\"/>\n"                                          \
+  "    <wire from=\"x\" to=\"fc\"/><wire from=\"fc\" to=\"act\"/><wire from=\"act\" to=\"y\"/></module>\n"             \
+  "  <node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"300\"/>\n"                                                \
+  "  <node id=\"in\" op=\"linear\" out_features=\"8\" weight_layout=\"in_out\"/>\n"                                    \
+  "  <node id=\"body\" module=\"layer\" repeat=\"2\"/>\n"                                                              \
+  "  <node id=\"first\" op=\"linear\" out_features=\"8\"/>\n"                                                          \
+  "  <node id=\"same\" op=\"linear\" out_features=\"8\"/>\n"                                                           \
+  "  <node id=\"head\" op=\"linear\" out_features=\"2\"/>\n"                                                           \
+  "  <node id=\"loss\" op=\"cross_entropy\"/>\n"                                                                       \
+  "  <wire from=\"data.x\" to=\"in\"/><wire from=\"in\" to=\"body\"/><wire from=\"body\" to=\"first\"/>\n"             \
+  "  <wire from=\"first\" to=\"same.input\"/><wire from=\"first.weight\" to=\"same.weight\"/><wire from=\"same\" "     \
+  "to=\"head\"/>\n"                                                                                                    \
+  "  <wire from=\"head\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>\n"                              \
+  "  <train loss=\"loss\" optimizer=\"adam\" lr=\"0.02\" epochs=\"3\" batch_size=\"20\" seed=\"1\">" train             \
+  "</train>\n"                                                                                                         \
+  "</graph>\n"
+
+static double
+test_loss (const char *const *words)
+{
+  g_auto (CliResult) result = cli_argv (words);
+  const char *at = strstr (result.out, "\"loss\":");
+
+  if (result.status != 0 || at == NULL)
+    g_error ("status %d: %s%s", result.status, result.out, result.err);
+  return g_ascii_strtod (at + strlen ("\"loss\":"), NULL);
+}
+
+#define LOSS(...) test_loss ((const char *const[]){ "eval", __VA_ARGS__, "--json", NULL })
+
+static void
+assert_same (const char *file, const char *other, const char *name, gboolean same)
+{
+  g_autoptr (LoomTensor) a = cli_weight (file, name), b = cli_weight (other, name);
+
+  if (a == NULL || b == NULL || loom_tensor_equal_bits (a, b) != same)
+    g_error ("%s of %s and %s", name, file, other);
+}
+
+static void
+assert_optimiser (const char *run, const char *word, gboolean has)
+{
+  g_auto (CliResult) runs = { 0 };
+  g_autoptr (GDir) steps = NULL;
+  g_autofree char *folder = g_strdup_printf ("%s/checkpoints", run);
+
+  steps = g_dir_open (folder, 0, NULL);
+  for (const char *step = g_dir_read_name (steps); step != NULL; step = g_dir_read_name (steps))
+    {
+      g_autofree char *path = g_strdup_printf ("%s/%s/optimizer.safetensors", folder, step);
+      g_autoptr (LoomTensorFile) file = loom_tensor_file_open (path, NULL);
+      gboolean found = FALSE;
+
+      g_assert_nonnull (file);
+      for (guint i = 0; i < loom_tensor_file_count (file); i++)
+        found |= strstr (loom_tensor_file_name (file, i), word) != NULL;
+      g_assert_cmpint (found, ==, has);
+    }
+}
+
+static void
+test_freeze (void)
+{
+  cli_write ("graph.xml", GRAPH (""));
+  cli_expect (0, NULL, "train", "graph.xml", "--epochs", "0", "--out", "start");
+  cli_expect (0, NULL, "train", "graph.xml", "--freeze", "body.*.fc", "--freeze", "**.bias", "--out", "frozen");
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("body.%u.fc.weight", i);
+      assert_same ("start/weights.safetensors", "frozen/weights.safetensors", name, TRUE);
+    }
+  assert_same ("start/weights.safetensors", "frozen/weights.safetensors", "head.bias", TRUE);
+  assert_same ("start/weights.safetensors", "frozen/weights.safetensors", "head.weight", FALSE);
+  assert_optimiser ("frozen", "body", FALSE);
+  assert_optimiser ("frozen", "head.weight", TRUE);
+  cli_expect (2, "--freeze hed matches no weight", "train", "graph.xml", "--freeze", "hed");
+  cli_expect (2, "--freeze", "train", "--resume", "frozen", "--freeze", "head");
+}
+
+static void
+test_lora (void)
+{
+  cli_write ("graph.xml", GRAPH (""));
+  cli_write ("head.xml", GRAPH ("<group match=\"head\"/>"));
+  cli_expect (0, NULL, "train", "graph.xml", "--out", "base");
+  cli_expect (0, NULL, "train", "head.xml", "--weights", "base/weights.safetensors", "--lora", "2", "--lora-alpha", "3",
+              "--lora-layers", "in,body.*.fc", "--out", "run");
+  assert_same ("base/weights.safetensors", "run/weights.safetensors", "in.weight", TRUE);
+  assert_same ("base/weights.safetensors", "run/weights.safetensors", "body.1.fc.bias", TRUE);
+  assert_same ("base/weights.safetensors", "run/weights.safetensors", "head.weight", FALSE);
+  assert_optimiser ("run", "fc.weight", FALSE);
+
+  /* The adapter has what was trained, and no more, with PEFT's names. */
+  g_autoptr (LoomTensorFile) file = loom_tensor_file_open ("run/adapter/adapter_model.safetensors", NULL);
+  g_autoptr (LoomTensor) a
+      = cli_weight ("run/adapter/adapter_model.safetensors", "base_model.model.body.1.fc.lora_A.weight");
+  g_autoptr (LoomTensor) b = cli_weight ("run/adapter/adapter_model.safetensors", "base_model.model.in.lora_B.weight");
+  g_assert_cmpint (loom_tensor_file_count (file), ==, 2 * 3 + 2);
+  g_assert_true (a->rank == 2 && a->dim[0] == 2 && a->dim[1] == 8);
+  g_assert_true (b->rank == 2 && b->dim[0] == 8 && b->dim[1] == 2);
+  g_assert_cmpint (loom_tensor_file_find (file, "base_model.model.head.weight"), >=, 0);
+  g_autofree char *config = NULL;
+  g_assert_true (g_file_get_contents ("run/adapter/adapter_config.json", &config, NULL, NULL));
+  g_assert_nonnull (strstr (config, "\"r\":2,\"lora_alpha\":3"));
+  g_assert_nonnull (strstr (config, "\"target_modules\":[\"in\",\"body.0.fc\",\"body.1.fc\"]"));
+  g_assert_nonnull (strstr (config, "\"modules_to_save\":[\"head\"]"));
+
+  /* The run itself; its adapter on the base; the merged weights; and those of ONNX. */
+  const double is = LOSS ("run");
+  g_assert_cmpfloat (fabs (LOSS ("base") - is), >, 1e-3);
+  const double loaded = LOSS ("graph.xml", "--weights", "base/weights.safetensors", "--adapter", "run/adapter");
+  g_assert_cmpfloat_with_epsilon (loaded, is, 2e-6);
+  cli_expect (0, NULL, "export", "run", "--to", "safetensors", "-o", "merged.safetensors");
+  g_autoptr (LoomTensor) none = cli_weight ("merged.safetensors", "in.lora_A.weight");
+  g_assert_null (none);
+  g_assert_cmpfloat_with_epsilon (LOSS ("graph.xml", "--weights", "merged.safetensors"), is, 2e-6);
+  /* The tied weight has both names. */
+  g_autoptr (LoomTensor) tied = cli_weight ("merged.safetensors", "same.weight");
+  g_autoptr (LoomTensor) source = cli_weight ("base/weights.safetensors", "first.weight");
+  g_assert_nonnull (tied);
+  g_assert_true (loom_tensor_equal_bits (tied, source));
+
+  /* Training goes on with the adapter as it was. */
+  cli_expect (0, NULL, "train", "graph.xml", "--weights", "base/weights.safetensors", "--adapter",
+              "run/adapter/adapter_model.safetensors", "--epochs", "0", "--out", "again");
+  g_assert_cmpfloat_with_epsilon (LOSS ("again"), is, 2e-6);
+  g_autofree char *graph = NULL;
+  g_assert_true (g_file_get_contents ("again/graph.xml", &graph, NULL, NULL));
+  g_assert_nonnull (strstr (graph, "lora_rank=\"2\" lora_alpha=\"3\""));
+}
+
+static void
+test_refused (void)
+{
+  cli_write ("graph.xml", GRAPH (""));
+  cli_expect (0, NULL, "train", "graph.xml", "--epochs", "0", "--lora", "1", "--out", "lora");
+  cli_expect (2, "matches no linear layer", "train", "graph.xml", "--lora", "1", "--lora-layers", "hed");
+  cli_expect (2, "weights of its own", "train", "graph.xml", "--lora", "1", "--lora-layers", "first,same");
+  cli_expect (2, "only some of them", "train", "graph.xml", "--lora", "1", "--lora-layers", "body.0.fc");
+  cli_expect (2, "--lora-alpha", "train", "graph.xml", "--lora-alpha", "3");
+  cli_expect (0, NULL, "train", "graph.xml", "--epochs", "0", "--out", "plain");
+  cli_expect (1, "is no adapter", "eval", "graph.xml", "--weights", "lora/weights.safetensors", "--adapter",
+              "plain/weights.safetensors");
+  cli_write ("other.xml", "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                          "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+                          "  <node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"300\"/>\n"
+                          "  <node id=\"fc\" op=\"linear\" out_features=\"2\"/>\n"
+                          "  <node id=\"loss\" op=\"cross_entropy\"/>\n"
+                          "  <wire from=\"data.x\" to=\"fc\"/><wire from=\"fc\" to=\"loss.input\"/>\n"
+                          "  <wire from=\"data.y\" to=\"loss.target\"/>\n"
+                          "  <train loss=\"loss\" optimizer=\"adam\" lr=\"0.02\" epochs=\"1\" batch_size=\"20\"/>\n"
+                          "</graph>\n");
+  cli_expect (1, "but the graph has no linear layer of this name", "train", "other.xml", "--adapter", "lora/adapter");
+}
+
+TEST_FILE (argc, argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  cli_enter ();
+  g_test_add_func ("/cli/adapter/freeze", test_freeze);
+  g_test_add_func ("/cli/adapter/lora", test_lora);
+  g_test_add_func ("/cli/adapter/refused", test_refused);
+  int status = g_test_run ();
+  cli_leave ();
+  return status;
+}
