@@ -198,9 +198,9 @@ read_annotations (JsonArray *list, const char *path, GHashTable *by_id, GHashTab
       name = g_hash_table_lookup (names, &(gint64){ id_of (category) });
       if (picture == NULL || name == NULL)
         return refuse (error, path, "annotations", i, "names an image or a category that the file does not have");
-      if (number_of (annotation, "iscrowd", &crowd) && crowd != 0)
-        continue;
-      const BoxesObject object = { g_strdup (name), side[0], side[1], side[0] + side[2], side[1] + side[3] };
+      number_of (annotation, "iscrowd", &crowd);
+      const BoxesObject object
+          = { g_strdup (name), side[0], side[1], side[0] + side[2], side[1] + side[3], crowd != 0 };
       g_array_append_val (picture->objects, object);
     }
   return TRUE;

@@ -7,6 +7,7 @@ typedef struct
 {
   char *name;            /* of its class */
   double x1, y1, x2, y2; /* in pixels of the file's picture, from its left and upper edge */
+  gboolean is_crowd;     /* several objects, of which nothing is learnt */
 } BoxesObject;
 
 typedef struct
@@ -15,9 +16,9 @@ typedef struct
   GArray *objects; /* BoxesObject */
 } BoxesPicture;
 
-/* The pictures of a file of COCO's, in its order; those without objects too. Crowds are left out, so that detections on
- * them count as wrong. *classes (transfer full, may be NULL): the names of the categories, by their numbers. NULL with
- * DATA; also for a file name that leads out of its folder. (transfer full), of BoxesPicture. */
+/* The pictures of a file of COCO's, in its order; those without objects too. *classes (transfer full, may be NULL): the
+ * names of the categories, by their numbers. NULL with DATA; also for a file name that leads out of its folder.
+ * (transfer full), of BoxesPicture. */
 GPtrArray *boxes_read_coco (const char *path, char ***classes, GError **error);
 /* The objects of a picture by a file of VOC's, without those that are marked as difficult. Its pixels are counted from
  * 1 and include the last: xmin − 1 to xmax. NULL with DATA. (transfer full) */

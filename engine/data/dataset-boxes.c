@@ -15,9 +15,9 @@ static const LoomDatasetParam params[] = {
   { .name = "annotations",
     .type = LOOM_DATASET_PATH,
     .def = "",
-    .doc
-    = "COCO's file of JSON with the boxes. Crowds are left out, as are VOC's difficult objects; detections on them "
-      "count as wrong." },
+    .doc = "COCO's file of JSON with the boxes. Detections on its crowds (iscrowd) do not count; VOC's difficult "
+           "objects are "
+           "left out, and detections on them count as wrong." },
   { .name = "test_path", .type = LOOM_DATASET_PATH, .def = "", .doc = "The folder of COCO's test pictures." },
   { .name = "test_annotations",
     .type = LOOM_DATASET_PATH,
@@ -136,28 +136,37 @@ class_of (const LoomDataset *base, const char *name)
   return -1;
 }
 
-/* Adds a picture with its boxes of the classes. */
+static void
+append_boxes (GArray *boxes, const LoomDataset *base, const GArray *objects, gboolean crowds)
+{
+  for (guint i = 0; i < objects->len; i++)
+    {
+      const BoxesObject *o = &g_array_index (objects, BoxesObject, i);
+      const int k = class_of (base, o->name);
+      const float row[]
+          = { (float)(crowds ? LOOM_BOX_CROWD (k) : k), (float)o->x1, (float)o->y1, (float)o->x2, (float)o->y2 };
+
+      if (k >= 0 && o->is_crowd == crowds)
+        g_array_append_vals (boxes, row, LOOM_BOX_NUMBERS);
+    }
+}
+
+/* Adds a picture with its boxes of the classes, and as many crowds as have rows then. */
 static gboolean
 add_picture (LoomPictures *self, const char *path, const GArray *objects, GError **error)
 {
   const LoomDataset *base = loom_pictures_dataset (self);
   g_autoptr (GArray) boxes = g_array_new (FALSE, FALSE, sizeof (float));
 
-  for (guint i = 0; i < objects->len; i++)
-    {
-      const BoxesObject *o = &g_array_index (objects, BoxesObject, i);
-      const int k = class_of (base, o->name);
-      const float row[] = { (float)k, (float)o->x1, (float)o->y1, (float)o->x2, (float)o->y2 };
-
-      if (k >= 0)
-        g_array_append_vals (boxes, row, LOOM_BOX_NUMBERS);
-    }
+  append_boxes (boxes, base, objects, FALSE);
   if (boxes->len / LOOM_BOX_NUMBERS > base->boxes->most)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has %u boxes; set max_boxes to that number.", path,
                    boxes->len / LOOM_BOX_NUMBERS);
       return FALSE;
     }
+  append_boxes (boxes, base, objects, TRUE);
+  g_array_set_size (boxes, MIN (boxes->len, (guint)base->boxes->most * LOOM_BOX_NUMBERS));
   loom_pictures_add (self, path, path, 0, -1, 0);
   loom_pictures_add_boxes (self, (const float *)(void *)boxes->data, boxes->len / LOOM_BOX_NUMBERS);
   return TRUE;

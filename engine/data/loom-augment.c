@@ -273,7 +273,7 @@ loom_augment_boxes (const LoomAugment *self, guint64 seed, guint64 epoch, gint64
       float from[LOOM_BOX_NUMBERS];
 
       memcpy (from, boxes + i * LOOM_BOX_NUMBERS, sizeof from);
-      if (from[0] >= 0 && move_box (self, &m, from, boxes, kept))
+      if (from[0] != LOOM_BOX_NONE && move_box (self, &m, from, boxes, kept))
         kept++;
     }
   memset (boxes + kept * LOOM_BOX_NUMBERS, 0, (gsize)(n - kept) * LOOM_BOX_NUMBERS * sizeof *boxes);

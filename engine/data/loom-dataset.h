@@ -135,7 +135,11 @@ const char *const *loom_dataset_token_names (const LoomDataset *self);
 const char *loom_dataset_separator (const LoomDataset *self);
 /* Names of the columns of x, NULL-terminated; NULL if they have none. */
 const char *const *loom_dataset_feature_names (const LoomDataset *self);
-/* TRUE if the second port is boxes of objects, f32 [B,M,5]: class (below 0: no box), x1, y1, x2, y2 in pixels of x. */
+/* The class in a row of boxes that is a crowd: an area with several objects, of which nothing is learnt, and on which
+ * detections do not count. Its own inverse. */
+#define LOOM_BOX_CROWD(klass) (-2 - (klass))
+/* TRUE if the second port is boxes of objects, f32 [B,M,5]: class (−1: no box; below: a crowd), x1, y1, x2, y2 in
+ * pixels of x. */
 gboolean loom_dataset_has_boxes (const LoomDataset *self);
 /* TRUE if x has pictures, with values 0 to 1 before normalisation. */
 gboolean loom_dataset_has_pictures (const LoomDataset *self);

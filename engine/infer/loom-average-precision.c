@@ -13,11 +13,11 @@ linspace (double start, double stop, guint n, guint i)
   return i == n - 1 ? stop : i * ((stop - start) / (n - 1)) + start;
 }
 
-/* A detection, and at which thresholds it is matched to a box. */
+/* A detection, and at which thresholds it is matched to a box, or lies on a crowd: a bit for each threshold. */
 typedef struct
 {
   double score;
-  guint32 matched; /* a bit for each threshold */
+  guint32 matched, ignored;
 } Scored;
 
 typedef struct
@@ -98,7 +98,7 @@ match (const LoomDetection *found, const LoomDetection *boxes, guint n_boxes, do
 
   for (guint i = 0; i < n_boxes; i++)
     {
-      if (boxes[i].klass != found->klass || (taken[i] & bit) != 0)
+      if (boxes[i].klass != found->klass || boxes[i].is_crowd || (taken[i] & bit) != 0)
         continue;
       const double iou = loom_detection_iou (found, &boxes[i]);
       if (iou < best)
@@ -109,6 +109,25 @@ match (const LoomDetection *found, const LoomDetection *boxes, guint n_boxes, do
   if (at >= 0)
     taken[at] |= bit;
   return at >= 0;
+}
+
+/* TRUE if enough of a detection is on a crowd of its class: the part of its own area, as a crowd is larger. */
+static gboolean
+is_on_crowd (const LoomDetection *found, const LoomDetection *boxes, guint n_boxes, double threshold)
+{
+  const double area = (found->x2 - found->x1) * (found->y2 - found->y1);
+
+  for (guint i = 0; i < n_boxes; i++)
+    {
+      const LoomDetection *b = &boxes[i];
+      const double width = MIN (found->x2, b->x2) - MAX (found->x1, b->x1);
+      const double height = MIN (found->y2, b->y2) - MAX (found->y1, b->y1);
+
+      if (b->is_crowd && b->klass == found->klass && width > 0 && height > 0
+          && width * height / area >= MIN (threshold, 1 - 1e-10))
+        return TRUE;
+    }
+  return FALSE;
 }
 
 void
@@ -122,7 +141,7 @@ loom_average_precision_add (LoomAveragePrecision *self, const LoomDetection *fou
     order[i] = i;
   g_qsort_with_data (order, (gint)n_found, sizeof *order, compare_scores, (gpointer)found);
   for (guint i = 0; i < n_boxes; i++)
-    if (boxes[i].klass >= 0 && boxes[i].klass < self->n_classes)
+    if (boxes[i].klass >= 0 && boxes[i].klass < self->n_classes && !boxes[i].is_crowd)
       self->of[boxes[i].klass].n_boxes++;
   for (guint i = 0; i < n_found; i++)
     {
@@ -132,8 +151,14 @@ loom_average_precision_add (LoomAveragePrecision *self, const LoomDetection *fou
       if (d->klass < 0 || d->klass >= self->n_classes || n_of[d->klass]++ >= LOOM_AP_MOST)
         continue;
       for (guint t = 0; t < LOOM_AP_THRESHOLDS; t++)
-        if (match (d, boxes, n_boxes, linspace (0.5, 0.95, LOOM_AP_THRESHOLDS, t), taken, 1u << t))
-          scored.matched |= 1u << t;
+        {
+          const double threshold = linspace (0.5, 0.95, LOOM_AP_THRESHOLDS, t);
+
+          if (match (d, boxes, n_boxes, threshold, taken, 1u << t))
+            scored.matched |= 1u << t;
+          else if (is_on_crowd (d, boxes, n_boxes, threshold))
+            scored.ignored |= 1u << t;
+        }
       g_array_append_val (self->of[d->klass].found, scored);
     }
 }
@@ -149,17 +174,20 @@ compare_scored (gconstpointer a, gconstpointer b, gpointer data)
 
 /* Precision at 101 recalls from 0 to 1. */
 static double
-precision_over_recall (const Scored *list, const guint *order, guint n, gint64 n_boxes, guint32 bit)
+precision_over_recall (const Scored *list, const guint *order, guint n_all, gint64 n_boxes, guint32 bit)
 {
-  g_autofree double *recall = g_new (double, MAX (n, 1)), *precision = g_new (double, MAX (n, 1));
+  g_autofree double *recall = g_new (double, MAX (n_all, 1)), *precision = g_new (double, MAX (n_all, 1));
   double right = 0, sum = 0;
-  guint at = 0;
+  guint at = 0, n = 0;
 
-  for (guint i = 0; i < n; i++)
+  for (guint i = 0; i < n_all; i++)
     {
+      if ((list[order[i]].ignored & bit) != 0)
+        continue;
       right += (list[order[i]].matched & bit) != 0;
-      recall[i] = right / (double)n_boxes;
-      precision[i] = right / (i + 1.0);
+      recall[n] = right / (double)n_boxes;
+      precision[n] = right / (n + 1.0);
+      n++;
     }
   for (guint i = n; i-- > 1;)
     precision[i - 1] = MAX (precision[i - 1], precision[i]);

@@ -254,6 +254,8 @@ add_compared (LoomEvaluation *self, gint64 index, const LoomDetection *found, gu
     {
       double best = 0;
 
+      if (boxes[b].is_crowd)
+        continue;
       for (guint i = 0; i < n_found; i++)
         if (found[i].score >= CONFIDENT && found[i].klass == boxes[b].klass)
           best = MAX (best, loom_detection_iou (&found[i], &boxes[b]));
@@ -282,7 +284,15 @@ add_detections (LoomEvaluation *self, gint64 index, const LoomAnswer *answer, co
     {
       const float *v = (const float *)y->data + (i * n_boxes + k) * 5;
 
-      boxes[k] = (LoomDetection){ v[1], v[2], v[3], v[4], 1, (gint64)v[0] };
+      const gboolean is_crowd = v[0] < -1;
+
+      boxes[k] = (LoomDetection){ .x1 = v[1],
+                                  .y1 = v[2],
+                                  .x2 = v[3],
+                                  .y2 = v[4],
+                                  .score = 1,
+                                  .klass = is_crowd ? LOOM_BOX_CROWD ((gint64)v[0]) : (gint64)v[0],
+                                  .is_crowd = is_crowd };
     }
   add_compared (self, index, found, n_found, boxes, n_boxes);
 }

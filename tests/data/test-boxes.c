@@ -81,7 +81,7 @@ test_coco (void)
   for (guint i = 0; i < G_N_ELEMENTS (fits); i++)
     {
       const char *const strv[] = { "path",  "coco",      "annotations", "coco/boxes.json", "size", "32", "fit",
-                                   fits[i], "max_boxes", "3",           "color",           "grey", NULL };
+                                   fits[i], "max_boxes", "4",           "color",           "grey", NULL };
       g_autoptr (GError) error = NULL;
       g_autoptr (LoomDataset) dataset = open_source ("boxes", strv, &error);
 
@@ -96,12 +96,14 @@ test_coco (void)
       g_assert_cmpfloat (loom_tensor_get (y, 5), ==, 0);
       if (i == 0) /* 30 to 70 is cut at the right edge, 32 */
         assert_row (y, 1, 0, 14, 0, 32, 16.5);
+      if (i == 0)
+        assert_row (y, 2, LOOM_BOX_CROWD (0), 0, 0, 32, 32);
       /* The tensors of an earlier batch are used again. */
       const gint64 index = 0;
       memset (y->data, 0x40, (gsize)y->count * sizeof (float));
       g_assert_true (
           loom_dataset_read (dataset, LOOM_SPLIT_TRAIN, &index, 1, (LoomTensor **)(void *)read->pdata, NULL));
-      assert_row (y, 2, -1, 0, 0, 0, 0);
+      assert_row (y, 3, -1, 0, 0, 0, 0);
     }
 }
 

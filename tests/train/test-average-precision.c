@@ -136,10 +136,30 @@ test_rounding (void)
   g_assert_cmpfloat_with_epsilon (loom_average_precision_mean (many, -1), 35 / 101.0, 1e-12);
 }
 
+/* As pycocotools does: any number of detections may be on a crowd, by the part of their own area, and do not count; a
+ * box of an object is preferred. A crowd is no object to find. */
+static void
+test_crowd (void)
+{
+  LoomDetection boxes[] = { box_of (0, 0, 0, 10, 10), box_of (0, 20, 0, 40, 40) };
+  LoomDetection found[] = { box_of (0, 22, 2, 5, 5), box_of (0, 30, 30, 5, 5), box_of (0, 17, 0, 8, 5),
+                            box_of (0, 0, 0, 10, 10), box_of (1, 22, 2, 5, 5) };
+  g_autoptr (LoomAveragePrecision) ap = loom_average_precision_new (2);
+
+  boxes[1].is_crowd = TRUE;
+  found[3].score = 0.5;
+  loom_average_precision_add (ap, found, G_N_ELEMENTS (found), boxes, G_N_ELEMENTS (boxes));
+  g_assert_cmpint (loom_average_precision_boxes (ap, 0), ==, 1);
+  /* 5/8 of the third is on the crowd: it counts as wrong from the threshold 0.65 on. */
+  g_assert_cmpfloat (loom_average_precision_of (ap, 0, 2), ==, 1);
+  g_assert_cmpfloat (loom_average_precision_of (ap, 0, 3), ==, 0.5);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/average-precision/coco", test_coco);
+  g_test_add_func ("/average-precision/crowd", test_crowd);
   g_test_add_func ("/average-precision/few", test_few);
   g_test_add_func ("/average-precision/rounding", test_rounding);
   return g_test_run ();
