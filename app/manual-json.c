@@ -142,7 +142,8 @@ static const Event events[] = {
   { "bench", "bench",
     "graph:s device:s executor:s batch_size:n steps_per_second:x min:x max:x items_per_second:x planned_bytes:n "
     "arena_bytes:n peak_resident_bytes:n ready_ms:x plan_ms:x check_ms:x loss:x",
-    "peak_resident_bytes is the peak of the process so far" },
+    "peak_resident_bytes is the peak of the process so far; loss is null for a graph without a loss, of which "
+    "predictions are timed" },
   { "bench", "replicas", "graph:s how:s replicas:n steps_per_second:x speedup:x copies:n copied_bytes:n loss:x",
     "with --replicas; the loss of the first step" },
   { "bench", "strategy",

@@ -1,4 +1,5 @@
-/* `gradloom bench GRAPH`: times training steps, as a table for several devices, executors and batch sizes.
+/* `gradloom bench GRAPH`: times training steps, or predictions if the graph has no loss, as a table for several
+ * devices, executors and batch sizes.
  *
  * The whole step is timed (forward, backward, update, and reading the loss) over batches that are already in memory.
  * Each row of a table is prepared separately, with its own weights and memory. */
@@ -14,6 +15,7 @@ typedef struct
   const char *executor;
   BenchStats steps; /* a second */
   double batch, planned, arena, ready_ms, plan_ms, check_ms, loss;
+  gboolean forward; /* without a loss */
 } BenchRow;
 
 static GPtrArray *
@@ -47,6 +49,8 @@ plan_step (gpointer data, GError **error)
     bench_feed (b);
   if (b->is_fed && !loom_exec_upload (b->exec, error))
     return FALSE;
+  if (b->forward)
+    return loom_exec_sync (b->exec, error);
   b->last_loss = loom_exec_scalar (b->exec, b->loss);
   return TRUE;
 }
@@ -59,8 +63,10 @@ eager_step (gpointer data, GError **error)
 
   for (guint i = 0; i < inputs->len; i++)
     loom_eager_feed (b->eager, i, ((LoomTensor *)inputs->pdata[i])->data);
-  if (!loom_eager_run (b->eager, TRUE, NULL, NULL, error))
+  if (!loom_eager_run (b->eager, !b->forward, NULL, NULL, error))
     return FALSE;
+  if (b->forward)
+    return TRUE;
   g_autoptr (LoomTensor) loss = loom_eager_output (b->eager, b->loss, error);
   if (loss == NULL)
     return FALSE;
@@ -85,12 +91,17 @@ static gboolean
 measure (const Command *command, const char *path, const BenchOptions *o, BenchRow *row, GError **error)
 {
   g_auto (Bench) b = { 0 };
+  g_autoptr (LoomGraph) graph = command_read_graph (path, error);
 
-  if (!bench_prepare (&b, path, o, &row->ready_ms, error)
+  if (graph == NULL)
+    return FALSE;
+  row->forward = !bench_has_loss (graph);
+  if (!(row->forward ? bench_prepare_forward (&b, graph, o, &row->ready_ms, error)
+                     : bench_prepare (&b, path, o, &row->ready_ms, error))
       || !bench_measure (b.exec != NULL ? plan_step : eager_step, &b, o->windows, o->seconds, &row->steps, error))
     return FALSE;
   command_warn_of_costs (command, b.devices);
-  row->device = g_strdup (o->device != NULL ? o->device : b.spec->device);
+  row->device = g_strdup (o->device != NULL ? o->device : row->forward ? "cpu" : b.spec->device);
   row->executor = o->executor;
   row->batch = b.step->batch;
   row->planned = planned_bytes (&b);
@@ -120,7 +131,10 @@ print_json (const char *path, const BenchRow *row)
   loom_json_number (json, "ready_ms", row->ready_ms);
   loom_json_number (json, "plan_ms", row->plan_ms);
   loom_json_number (json, "check_ms", row->check_ms);
-  loom_json_exact (json, "loss", row->loss);
+  if (row->forward)
+    loom_json_null (json, "loss");
+  else
+    loom_json_exact (json, "loss", row->loss);
   command_event_print (json);
 }
 
@@ -131,7 +145,8 @@ print_alone (const char *path, const BenchOptions *o, const BenchRow *row)
                   *resident = loom_bytes_to_string ((double)loom_bytes_of_process (TRUE)),
                   *shown = command_printable (path);
 
-  printf ("%s, batch %.0f, %s\n", shown, row->batch, row->executor);
+  printf ("%s, batch %.0f, %s%s\n", shown, row->batch, row->executor,
+          row->forward ? ", forward only: the graph has no loss" : "");
   printf ("steps/s   %.1f  (min %.1f, max %.1f over %d windows of %.1f s)\n", row->steps.median, row->steps.min,
           row->steps.max, o->windows, o->seconds);
   printf ("items/s   %.0f\n", row->steps.median * row->batch);

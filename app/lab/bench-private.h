@@ -47,7 +47,8 @@ typedef struct
   LoomEager *eager;
   GPtrArray *batch; /* GPtrArray of LoomTensor, in the order of program inputs */
   guint next, loss;
-  gboolean is_fed; /* the next batch is being copied to the device */
+  gboolean forward; /* a prediction is timed, not a training step; spec is NULL, and there is no loss */
+  gboolean is_fed;  /* the next batch is being copied to the device */
   double last_loss;
   double plan_ms, check_ms; /* processor time to make the plan, and to check it without evaluation; 0: not measured */
 } Bench;
@@ -76,6 +77,15 @@ void bench_feed (Bench *b);
 /* The memory of a plan's first device, summed over owners. */
 double bench_planned_bytes (const LoomPlan *plan);
 gboolean bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GError **error);
+/* Plans, or opens, the step's program on a device. bench_note_ready(): notes the time since start, and that of a check.
+ */
+gboolean bench_make_executor (Bench *b, const LoomGraph *graph, const char *device, guint64 seed, const BenchOptions *o,
+                              GError **error);
+void bench_note_ready (Bench *b, gint64 start, double *ready_ms);
+/* bench-forward.c: TRUE if a graph names a loss; the prediction of one that does not. */
+gboolean bench_has_loss (const LoomGraph *graph);
+gboolean
+bench_prepare_forward (Bench *b, const LoomGraph *graph, const BenchOptions *o, double *ready_ms, GError **error);
 
 /* A row for each device (NULL: the graph's), executor and batch size (NULL: the graph's); a single combination is
  * printed in full. */

@@ -231,6 +231,43 @@ time_check (const LoomPlan *plan)
 }
 
 gboolean
+bench_make_executor (Bench *b, const LoomGraph *graph, const char *device, guint64 seed, const BenchOptions *o,
+                     GError **error)
+{
+  b->devices = loom_devices_new (o->threads);
+  if (!bench_may_be_timed (b->devices, device, error))
+    return FALSE;
+  b->state = loom_state_new (b->devices, device, seed);
+  if (g_str_equal (o->executor, "eager"))
+    b->eager = loom_eager_new (b->step->program, b->state, b->devices, device, error);
+  else
+    {
+      LoomPlanOptions options = { .device = device,
+                                  .strict_devices = loom_graph_strict_devices (graph),
+                                  .mesh = o->comm != NULL ? &b->mesh : NULL };
+      const double planning = thread_ms ();
+      g_autoptr (LoomPlan) plan = loom_plan_new (b->step->program, b->devices, &options, error);
+      b->plan_ms = thread_ms () - planning;
+      if (plan == NULL || !plan_may_be_timed (plan, error))
+        return FALSE;
+      if (o->plan_only)
+        {
+          b->plan = g_steal_pointer (&plan);
+          return TRUE;
+        }
+      b->exec = loom_exec_new (g_steal_pointer (&plan), b->state, error);
+    }
+  return b->exec != NULL || b->eager != NULL;
+}
+
+void
+bench_note_ready (Bench *b, gint64 start, double *ready_ms)
+{
+  *ready_ms = (g_get_monotonic_time () - start) / 1000.0;
+  b->check_ms = b->exec != NULL ? time_check (loom_exec_plan (b->exec)) : 0;
+}
+
+gboolean
 bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_ms, GError **error)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
@@ -266,33 +303,11 @@ bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_
     return FALSE;
   if (o->comm != NULL)
     divide (b, o->comm, o->shards);
-  b->devices = loom_devices_new (o->threads);
-  if (!bench_may_be_timed (b->devices, device, error))
+  if (!bench_make_executor (b, graph, device, b->spec->seed, o, error))
     return FALSE;
-  b->state = loom_state_new (b->devices, device, b->spec->seed);
-  if (g_str_equal (o->executor, "eager"))
-    b->eager = loom_eager_new (b->step->program, b->state, b->devices, device, error);
-  else
-    {
-      LoomPlanOptions options = { .device = device,
-                                  .strict_devices = loom_graph_strict_devices (graph),
-                                  .mesh = o->comm != NULL ? &b->mesh : NULL };
-      const double planning = thread_ms ();
-      g_autoptr (LoomPlan) plan = loom_plan_new (b->step->program, b->devices, &options, error);
-      b->plan_ms = thread_ms () - planning;
-      if (plan == NULL || !plan_may_be_timed (plan, error))
-        return FALSE;
-      if (o->plan_only)
-        {
-          b->plan = g_steal_pointer (&plan);
-          return TRUE;
-        }
-      b->exec = loom_exec_new (g_steal_pointer (&plan), b->state, error);
-    }
-  if (b->exec == NULL && b->eager == NULL)
-    return FALSE;
-  *ready_ms = (g_get_monotonic_time () - start) / 1000.0;
-  b->check_ms = b->exec != NULL ? time_check (loom_exec_plan (b->exec)) : 0;
+  if (o->plan_only)
+    return TRUE;
+  bench_note_ready (b, start, ready_ms);
   for (guint i = 0; i < loom_program_n_outputs (b->step->program); i++)
     if (g_str_equal (loom_program_get_output (b->step->program, i)->name, "loss"))
       b->loss = i;

@@ -518,7 +518,23 @@ test_bench (void)
   g_assert_nonnull (strstr (devices.out, "a step (a + b)"));
   g_assert_true (g_regex_match_simple ("consecutive launches +1000 +[0-9.]+ µs", devices.out, 0, 0));
   g_assert_true (g_regex_match_simple ("launch and wait +1 +[0-9.]+ µs", devices.out, 0, 0));
-  cli_expect (1, "<train>", "bench", no_train);
+  cli_expect (1, "neither a loss nor one output node", "bench", no_train);
+  /* Of a model without a loss predictions are timed, for any batch, and of other open sizes a number is required. */
+#define MODEL(shape)                                                                                                   \
+  "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"                                                                       \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"                                                               \
+  "  <node id=\"x\" op=\"input\" shape=\"" shape "\"/><node id=\"fc\" op=\"linear\" out_features=\"3\"/>\n"            \
+  "  <node id=\"y\" op=\"output\"/><wire from=\"x\" to=\"fc\"/><wire from=\"fc\" to=\"y\"/>\n"                         \
+  "</graph>\n"
+  cli_write ("model.xml", MODEL ("B,T,4"));
+  cli_expect (1, "The size T is open", "bench", "model.xml");
+  cli_write ("fixed.xml", MODEL ("B,5,4"));
+  g_auto (CliResult) forward = cli ("bench", "fixed.xml", "--windows", "1", "--seconds", "0.01", "--batch-size", "1,8",
+                                    "--executor", "plan,eager", "--json", NULL);
+  g_assert_cmpint (forward.status, ==, 0);
+  g_assert_cmpuint (count_events (forward.out, "bench"), ==, 4);
+  g_assert_nonnull (strstr (forward.out, "\"batch_size\":8"));
+  g_assert_nonnull (strstr (forward.out, "\"loss\":null"));
 }
 
 /* A figure for each task, number of samples and way of training; the ways differ. */
@@ -803,7 +819,8 @@ test_plan_fits_ranks (void)
 
   for (guint s = 0; s < G_N_ELEMENTS (strategies); s++)
     {
-      g_auto (CliResult) result = cli ("plan", path, "--fits", "--json", "--ranks", "3", "--strategy", strategies[s], NULL);
+      g_auto (CliResult) result
+          = cli ("plan", path, "--fits", "--json", "--ranks", "3", "--strategy", strategies[s], NULL);
       g_autoptr (GPtrArray) events = events_of (result.out, "fits");
       JsonObject *event;
       gint64 all, most;
