@@ -5,5 +5,6 @@
 #include "engine/loom-run.h"
 
 #include "engine/data/loom-loader.h"
+#include "engine/infer/loom-answer-port.h"
 #include "engine/run/loom-eager.h"
 #include "engine/run/loom-tune.h"

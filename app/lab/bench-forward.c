@@ -3,7 +3,6 @@
  * Nothing is learnt, so the numbers are arbitrary: normal ones of a fixed seed, and zeros for indices, which are valid
  * in every table. The step has no metrics, and its only output is the prediction. */
 #include "app/lab/bench-private.h"
-#include "engine/infer/loom-answer-port.h"
 
 #include <math.h>
 #include <string.h>

@@ -112,7 +112,7 @@ loom_adapter_open (const char *path, GError **error)
     }
   if (n_factors == 0)
     return loom_refuse_null (error, LOOM_ERROR_DATA,
-                             "“%s” is no adapter: it has no tensors …." LOOM_LORA_A " and …." LOOM_LORA_B ".",
+                             "“%s” is not an adapter: it has no tensors …." LOOM_LORA_A " and …." LOOM_LORA_B ".",
                              self->path);
   return g_steal_pointer (&self);
 }

@@ -134,7 +134,7 @@ test_lora (void)
   g_assert_nonnull (tied);
   g_assert_true (loom_tensor_equal_bits (tied, source));
 
-  /* Training goes on with the adapter as it was. */
+  /* Training resumes with the adapter as it was. */
   cli_expect (0, NULL, "train", "graph.xml", "--weights", "base/weights.safetensors", "--adapter",
               "run/adapter/adapter_model.safetensors", "--epochs", "0", "--out", "again");
   g_assert_cmpfloat_with_epsilon (LOSS ("again"), is, 2e-6);
@@ -153,7 +153,7 @@ test_refused (void)
   cli_expect (2, "only some of them", "train", "graph.xml", "--lora", "1", "--lora-layers", "body.0.fc");
   cli_expect (2, "--lora-alpha", "train", "graph.xml", "--lora-alpha", "3");
   cli_expect (0, NULL, "train", "graph.xml", "--epochs", "0", "--out", "plain");
-  cli_expect (1, "is no adapter", "eval", "graph.xml", "--weights", "lora/weights.safetensors", "--adapter",
+  cli_expect (1, "is not an adapter", "eval", "graph.xml", "--weights", "lora/weights.safetensors", "--adapter",
               "plain/weights.safetensors");
   cli_write ("other.xml", "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                           "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
