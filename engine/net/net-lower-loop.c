@@ -8,12 +8,6 @@
 
 #include "engine/program/program-body.h"
 
-/* Operands of the instruction, with the corresponding values of the body. */
-typedef struct
-{
-  GArray *in, *operand; /* LoomValue of the body, and of the program around it */
-} Operands;
-
 typedef struct
 {
   NetLowering *l;
@@ -23,8 +17,7 @@ typedef struct
   LoomProgram *outer, *body;
   gint64 steps;
   const LoomCarry *carry; /* NULL: carried values are reset in each run */
-  Operands in[3];         /* by NetBorderKind */
-  GArray *out[2];         /* LoomValue of the body: carried, and stacked ones */
+  LoomBodyCall part[3];   /* by NetBorderKind, with carried values and stacked results */
   GArray *commit;         /* int: the slot of the outer program that receives carried value k; -1: none */
 } Loop;
 
@@ -34,24 +27,19 @@ runner_of (const Loop *p)
   return loom_net_node (p->l->net, p->node);
 }
 
+/* kind: NET_CARRIED for the next value, NET_SEQUENCE for a stacked result. */
 static void
-add_operand (Loop *p, NetBorderKind kind, LoomValue in, LoomValue operand)
+add_result (Loop *p, NetBorderKind kind, LoomValue v)
 {
-  g_array_append_val (p->in[kind].in, in);
-  g_array_append_val (p->in[kind].operand, operand);
-}
-
-static const LoomTensorDesc *
-desc_of (const LoomProgram *p, LoomValue v)
-{
-  return &loom_value_info (p, v)->desc;
+  v = loom_net_copy_value (p->body, v);
+  g_array_append_val (p->part[kind].out[0], v);
 }
 
 /* Permutes dimension `from` to position `to`. */
 static LoomValue
 move_axis (LoomProgram *p, LoomValue v, int from, int to)
 {
-  int rank = desc_of (p, v)->rank, perm[LOOM_MAX_RANK], k = 0;
+  int rank = value_desc (p, v)->rank, perm[LOOM_MAX_RANK], k = 0;
 
   if (from == to)
     return v;
@@ -117,12 +105,12 @@ add_inputs (Loop *p)
 
       if (is_sequence)
         operand = move_axis (p->outer, operand, (int)p->loop->axis, 0);
-      d = desc_of (p->outer, operand);
+      d = value_desc (p->outer, operand);
       if (is_sequence)
         p->steps = d->dim[0];
       p->l->value[node][0] = loom_program_input (p->body, loom_net_node (p->l->net, node)->path, d->dtype,
                                                  d->rank - is_sequence, d->dim + is_sequence);
-      add_operand (p, p->loop->kind[i], p->l->value[node][0], operand);
+      loom_body_call_add (&p->part[p->loop->kind[i]], p->l->value[node][0], operand);
     }
 }
 
@@ -140,20 +128,20 @@ add_slots (Loop *p)
       LoomValue read = loom_program_read (p->body, (int)k), now = loom_program_read (p->outer, outer);
 
       if (g_str_equal (slot->name, step))
-        add_operand (p, NET_SEQUENCE, read,
-                     loom_binary (p->outer, LOOM_SCALAR_ADD, count_steps (p),
-                                  loom_binary (p->outer, LOOM_SCALAR_MUL, now,
-                                               loom_const (p->outer, LOOM_I64, (double)NET_STEPS_OF_LOOPS))));
+        loom_body_call_add (&p->part[NET_SEQUENCE], read,
+                            loom_binary (p->outer, LOOM_SCALAR_ADD, count_steps (p),
+                                         loom_binary (p->outer, LOOM_SCALAR_MUL, now,
+                                                      loom_const (p->outer, LOOM_I64, (double)NET_STEPS_OF_LOOPS))));
       else if (slot->commit != 0)
         {
           LoomValue next = slot->commit;
 
-          add_operand (p, NET_CARRIED, read, now);
-          g_array_append_val (p->out[0], next);
+          loom_body_call_add (&p->part[NET_CARRIED], read, now);
+          g_array_append_val (p->part[NET_CARRIED].out[0], next);
           g_array_append_val (p->commit, outer);
         }
       else
-        add_operand (p, NET_WHOLE, read, now);
+        loom_body_call_add (&p->part[NET_WHOLE], read, now);
     }
 }
 
@@ -181,14 +169,14 @@ is_in_loop (const Loop *p, guint k, const NetLoop *of)
 static void
 add_probe_input (Loop *p, guint k, LoomValue probe)
 {
-  const LoomTensorDesc *d = desc_of (p->body, probe);
+  const LoomTensorDesc *d = value_desc (p->body, probe);
   gint64 dims[LOOM_MAX_RANK] = { p->steps };
 
   for (int r = 0; r < d->rank; r++)
     dims[r + 1] = d->dim[r];
   p->l->probe[k] = p->loop->outer != NULL ? loom_program_input (p->outer, "probe", d->dtype, d->rank + 1, dims)
                                           : loom_fill (p->outer, d->dtype, d->rank + 1, dims, 0);
-  add_operand (p, NET_SEQUENCE, probe, p->l->probe[k]);
+  loom_body_call_add (&p->part[NET_SEQUENCE], probe, p->l->probe[k]);
 }
 
 static void
@@ -196,7 +184,7 @@ add_probe (Loop *p, guint k)
 {
   const LoomNetSource *want = &p->l->options->wanted[k];
   LoomValue *value = &p->l->value[want->node][want->output], probe;
-  const LoomTensorDesc *d = desc_of (p->body, *value);
+  const LoomTensorDesc *d = value_desc (p->body, *value);
 
   if (!loom_dtype_is_float (d->dtype))
     return;
@@ -233,7 +221,7 @@ is_stacked (const Loop *p, guint output)
 static LoomValue
 while_counting (Loop *p, LoomValue counts, LoomValue now, LoomValue before)
 {
-  const LoomTensorDesc *d = desc_of (p->body, now);
+  const LoomTensorDesc *d = value_desc (p->body, now);
   gint64 dims[LOOM_MAX_RANK] = { d->dim[0], 1, 1, 1, 1, 1, 1, 1 };
 
   if (counts == 0)
@@ -251,17 +239,17 @@ count_samples (Loop *p)
   if (source->node == G_MAXUINT)
     return 0;
   operand = p->l->value[source->node][source->output];
-  lengths = loom_program_input (p->body, p->loop->spec->port, LOOM_I64, 1, desc_of (p->outer, operand)->dim);
+  lengths = loom_program_input (p->body, p->loop->spec->port, LOOM_I64, 1, value_desc (p->outer, operand)->dim);
   index = loom_program_input (p->body, "index", LOOM_I64, 0, NULL);
-  add_operand (p, NET_WHOLE, lengths, operand);
-  add_operand (p, NET_SEQUENCE, index, count_steps (p));
+  loom_body_call_add (&p->part[NET_WHOLE], lengths, operand);
+  loom_body_call_add (&p->part[NET_SEQUENCE], index, count_steps (p));
   return loom_binary (p->body, LOOM_SCALAR_LT, index, lengths);
 }
 
 LoomValue
 loom_net_copy_value (LoomProgram *p, LoomValue v)
 {
-  const LoomTensorDesc *d = desc_of (p, v);
+  const LoomTensorDesc *d = value_desc (p, v);
   LoomDims to = { .rank = d->rank };
 
   for (int i = 0; i < d->rank; i++)
@@ -282,8 +270,7 @@ add_outputs (Loop *p)
         LoomValue v = while_counting (p, counts, p->l->value[source->node][source->output], before);
         int none = -1;
 
-        v = loom_net_copy_value (p->body, v);
-        g_array_append_val (p->out[0], v);
+        add_result (p, NET_CARRIED, v);
         g_array_append_val (p->commit, none);
       }
   for (guint o = 0; o < p->module->n_outputs; o++)
@@ -293,19 +280,17 @@ add_outputs (Loop *p)
 
       if (!is_stacked (p, o))
         continue;
-      v = while_counting (p, counts, v, loom_const (p->body, desc_of (p->body, v)->dtype, 0));
-      v = loom_net_copy_value (p->body, v);
-      g_array_append_val (p->out[1], v);
+      v = while_counting (p, counts, v, loom_const (p->body, value_desc (p->body, v)->dtype, 0));
+      add_result (p, NET_SEQUENCE, v);
     }
   for (guint k = 0; k < p->l->options->n_wanted; k++)
     if (is_in_loop (p, k, p->loop))
       {
         const LoomNetSource *want = &p->l->options->wanted[k];
-        LoomValue v
-            = net_node (p, want->node)->loop == p->loop ? p->l->value[want->node][want->output] : p->l->inside[k];
 
-        v = loom_net_copy_value (p->body, v);
-        g_array_append_val (p->out[1], v);
+        add_result (p, NET_SEQUENCE,
+                    net_node (p, want->node)->loop == p->loop ? p->l->value[want->node][want->output]
+                                                              : p->l->inside[k]);
       }
 }
 
@@ -342,7 +327,7 @@ record_results (Loop *p, const LoomValue *out)
         if (p->carry != NULL)
           loom_carry_end (p->outer, p->carry, runner_of (p)->path, input_name (p, i), out[k - 1]);
       }
-  for (; k < p->out[0]->len; k++)
+  for (; k < p->part[NET_CARRIED].out[0]->len; k++)
     loom_program_commit (p->outer, g_array_index (p->commit, int, k), out[k]);
   for (guint o = 0; o < p->module->n_outputs; o++)
     if (is_stacked (p, o))
@@ -356,58 +341,51 @@ static void
 emit (Loop *p)
 {
   static const NetBorderKind order[] = { NET_CARRIED, NET_SEQUENCE, NET_WHOLE };
-  g_autoptr (GArray) in = g_array_new (FALSE, FALSE, sizeof (LoomValue));
-  g_autoptr (GArray) operands = g_array_new (FALSE, FALSE, sizeof (LoomValue));
-  g_autoptr (GArray) results = g_array_new (FALSE, FALSE, sizeof (LoomValue));
   g_autofree LoomValue *out = NULL;
+  g_auto (LoomBodyCall) call;
   LoomScanAttrs attrs = { .length = p->steps,
-                          .n_carried = p->in[NET_CARRIED].in->len,
-                          .n_sequences = p->in[NET_SEQUENCE].in->len,
-                          .n_stacked = p->out[1]->len,
+                          .n_carried = p->part[NET_CARRIED].in[0]->len,
+                          .n_sequences = p->part[NET_SEQUENCE].in[0]->len,
+                          .n_stacked = p->part[NET_SEQUENCE].out[0]->len,
                           .reverse = loom_infer_bool (loom_net_infer (p->l->net, p->node), "reverse"),
                           .recompute = loom_net_is_recomputed (p->l, runner_of (p)->path),
                           .no_hoist = !loom_infer_bool (loom_net_infer (p->l->net, p->node), "hoist") };
 
+  loom_body_call_init (&call, 1);
+  call.from[0] = loom_program_ref (p->body);
   for (guint k = 0; k < G_N_ELEMENTS (order); k++)
-    {
-      g_array_append_vals (in, p->in[order[k]].in->data, p->in[order[k]].in->len);
-      g_array_append_vals (operands, p->in[order[k]].operand->data, p->in[order[k]].operand->len);
-    }
-  for (guint k = 0; k < 2; k++)
-    g_array_append_vals (results, p->out[k]->data, p->out[k]->len);
-  out = g_new0 (LoomValue, results->len + 1);
-  attrs.body = loom_program_extract (p->body, in->len, (const LoomValue *)in->data, results->len,
-                                     (const LoomValue *)results->data);
-  loom_emit (p->outer, loom_prim ("scan"), &attrs, operands->len, (const LoomValue *)operands->data, out);
-  loom_program_unref (attrs.body);
+    loom_body_call_append (&call, &p->part[order[k]]);
+  out = loom_body_call_emit (&call, p->outer, loom_prim ("scan"), &attrs, call.out[0]->len);
   record_results (p, out);
 }
 
 gboolean
-loom_net_lower_body (NetLowering *l, guint node, const NetLoop *loop, guint body, NetLoweredFunc lowered, gpointer data)
+loom_net_lower_body (NetLowering *l, guint node, guint body, LoomProgram *to, NetLoweredFunc lowered, gpointer data)
 {
-  const LoomNetNode *n = loom_net_node (l->net, node);
-  const NetScope *module = loop->body->scope;
+  const NetNode *n = l->net->nodes->pdata[node];
+  const NetLoop *loop = n->runs;
+  LoomProgram *outer = l->program;
+  gboolean ok = TRUE;
 
-  for (guint k = 0; k < loop->n_members; k++)
+  l->program = to;
+  for (guint k = 0; ok && k < loop->n_members; k++)
     {
       const NetNode *member = l->net->nodes->pdata[loop->members[k]];
 
       if (!l->needed[loop->members[k]] || member->body != body)
         continue;
-      if (member->border < 0 && !loom_net_lower_node (l, loop->members[k]))
-        return FALSE;
-      if (lowered != NULL)
+      ok = member->border >= 0 || loom_net_lower_node (l, loop->members[k]);
+      if (ok && lowered != NULL)
         lowered (data, loop->members[k]);
     }
-  for (guint o = 0; o < module->n_outputs; o++)
+  for (guint o = 0; ok && o < loop->body->scope->n_outputs; o++)
     {
-      const LoomNetSource *source = &n->input[loom_net_body_output (module, body, o)];
+      const LoomNetSource *source = &n->node.input[loom_net_body_output (loop->body->scope, body, o)];
 
-      if (loom_net_is_weight (l->net, source) && !loom_net_read_weight (l, source))
-        return FALSE;
+      ok = !loom_net_is_weight (l->net, source) || loom_net_read_weight (l, source);
     }
-  return TRUE;
+  l->program = outer;
+  return ok;
 }
 
 /* TRUE if a loop passes its state to the next run: it is in no other loop, and reads each sample forwards to its
@@ -428,23 +406,14 @@ loom_net_lower_loop (NetLowering *l, guint i)
 
   if (loom_carry_is_requested (&l->options->carry, loom_net_infer (l->net, i)) && passes_state (&p))
     p.carry = &l->options->carry;
-  p.body = loom_program_new ();
-  loom_program_set_float (p.body, loom_program_get_float (p.outer));
-  loom_program_set_tf32 (p.body, loom_program_get_tf32 (p.outer));
+  p.body = loom_program_new_like (p.outer);
   loom_program_set_region (p.body, loom_program_get_region (p.outer));
-  for (guint k = 0; k < G_N_ELEMENTS (p.in); k++)
-    {
-      p.in[k].in = g_array_new (FALSE, FALSE, sizeof (LoomValue));
-      p.in[k].operand = g_array_new (FALSE, FALSE, sizeof (LoomValue));
-    }
-  for (guint k = 0; k < G_N_ELEMENTS (p.out); k++)
-    p.out[k] = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  for (guint k = 0; k < G_N_ELEMENTS (p.part); k++)
+    loom_body_call_init (&p.part[k], 1);
   p.commit = g_array_new (FALSE, FALSE, sizeof (int));
   loom_program_set_origin (p.outer, n->node.path, n->node.device);
   add_inputs (&p);
-  l->program = p.body;
-  ok = loom_net_lower_body (l, i, p.loop, 0, add_probes, &p);
-  l->program = p.outer;
+  ok = loom_net_lower_body (l, i, 0, p.body, add_probes, &p);
   if (ok)
     {
       loom_program_set_origin (p.outer, n->node.path, n->node.device);
@@ -456,13 +425,8 @@ loom_net_lower_loop (NetLowering *l, guint i)
       record_ports (&p);
       emit (&p);
     }
-  for (guint k = 0; k < G_N_ELEMENTS (p.in); k++)
-    {
-      g_array_unref (p.in[k].in);
-      g_array_unref (p.in[k].operand);
-    }
-  for (guint k = 0; k < G_N_ELEMENTS (p.out); k++)
-    g_array_unref (p.out[k]);
+  for (guint k = 0; k < G_N_ELEMENTS (p.part); k++)
+    loom_body_call_clear (&p.part[k]);
   g_array_unref (p.commit);
   loom_program_unref (p.body);
   return ok;

@@ -26,23 +26,14 @@ typedef struct
   LoomVisitAttrs attrs;
   gint64 rows; /* 0: the bodies get whole operands */
   LoomValue order, place;
-  LoomProgram **scratch; /* by body of attrs */
-  GArray **input;        /* by body: LoomValue of its scratch program, in the order of the instruction's operands */
-  GArray **output;       /* by body: likewise, of its outputs */
-  GPtrArray *slots;      /* names of slots that bodies read, borrowed from scratch programs */
-  GArray *operand;       /* LoomValue */
+  LoomBodyCall call; /* extracts each body from a scratch program */
+  GPtrArray *slots;  /* names of slots that bodies read, borrowed from scratch programs */
 } Visit;
 
 static const LoomNetNode *
 runner_of (const Visit *v)
 {
   return loom_net_node (v->l->net, v->node);
-}
-
-static const LoomTensorDesc *
-desc_of (const LoomProgram *p, LoomValue v)
-{
-  return &loom_value_info (p, v)->desc;
 }
 
 static LoomValue
@@ -84,7 +75,7 @@ gather_rows (LoomProgram *p, LoomValue v, LoomValue order)
 static LoomValue
 merge (LoomProgram *p, LoomValue v)
 {
-  const LoomTensorDesc *d = desc_of (p, v);
+  const LoomTensorDesc *d = value_desc (p, v);
   gint64 dims[LOOM_MAX_RANK] = { d->dim[0] * d->dim[1] };
 
   for (int i = 1; i < d->rank - 1; i++)
@@ -113,13 +104,13 @@ sort_rows (Visit *v)
 
   if (v->rows == 0)
     {
-      g_array_append_val (v->operand, chosen);
+      g_array_append_val (v->call.operand, chosen);
       return;
     }
   loom_emit (v->outer, loom_prim (is_tree (v) ? "level_rows" : "group_rows"), &attrs, 1, &chosen, out);
   v->order = out[0];
   v->place = out[1];
-  g_array_append_vals (v->operand, out + 2, is_tree (v) ? 2 : 1);
+  g_array_append_vals (v->call.operand, out + 2, is_tree (v) ? 2 : 1);
 }
 
 /* ---- bodies -------------------------------------------------------------------------- */
@@ -145,7 +136,7 @@ choose_sizes (Visit *v)
 static void
 add_borders (Visit *v, guint k)
 {
-  LoomProgram *p = v->scratch[k];
+  LoomProgram *p = v->call.from[k];
   guint b = k % v->attrs.n_branches;
 
   for (int links = 0; links < 2; links++)
@@ -159,11 +150,11 @@ add_borders (Visit *v, guint k)
         if (is_from_children (v, i) != links)
           continue;
         /* Values of another type than the graph's float keep it. */
-        dtype = links ? program_dtype (v->l, dtype) : desc_of (v->outer, value_of (v, i))->dtype;
+        dtype = links ? program_dtype (v->l, dtype) : value_desc (v->outer, value_of (v, i))->dtype;
         loom_shape_get (&border->output[0].shape, dims);
         v->l->value[node][0] = loom_program_input (p, border->path, dtype, border->output[0].shape.rank, dims);
         if (!links)
-          g_array_append_val (v->input[k], v->l->value[node][0]);
+          g_array_append_val (v->call.in[k], v->l->value[node][0]);
       }
 }
 
@@ -182,7 +173,7 @@ add_link_inputs (Visit *v, guint k)
             g_autofree char *name = v->loop->slots > 0 ? g_strdup_printf ("%s%u", carry, s) : g_strdup (carry);
 
             if (is_from_children (v, i) && strcmp (id, name) == 0)
-              g_array_append_val (v->input[k], v->l->value[loom_net_border (v->l->net, v->loop, 0, i)][0]);
+              g_array_append_val (v->call.in[k], v->l->value[loom_net_border (v->l->net, v->loop, 0, i)][0]);
           }
     }
 }
@@ -192,7 +183,7 @@ body_output (const Visit *v, guint k, guint o)
 {
   LoomValue value = value_of (v, loom_net_body_output (v->module, k % v->attrs.n_branches, o));
 
-  return loom_net_copy_value (v->scratch[k], value);
+  return loom_net_copy_value (v->call.from[k], value);
 }
 
 static void
@@ -203,14 +194,14 @@ add_outputs (Visit *v, guint k)
       {
         LoomValue value = body_output (v, k, o);
 
-        g_array_append_val (v->output[k], value);
+        g_array_append_val (v->call.out[k], value);
       }
   for (guint o = 0; o < v->module->n_outputs; o++)
     if (has_row_results (v, o))
       {
         LoomValue value = body_output (v, k, o);
 
-        g_array_append_val (v->output[k], value);
+        g_array_append_val (v->call.out[k], value);
       }
 }
 
@@ -230,20 +221,12 @@ note_slots (Visit *v, const LoomProgram *p)
 static gboolean
 lower_body (Visit *v, guint k)
 {
-  LoomProgram *p = v->scratch[k] = loom_program_new ();
+  LoomProgram *p = v->call.from[k] = loom_program_new_like (v->outer);
   guint b = k % v->attrs.n_branches;
-  gboolean ok;
 
-  v->input[k] = g_array_new (FALSE, FALSE, sizeof (LoomValue));
-  v->output[k] = g_array_new (FALSE, FALSE, sizeof (LoomValue));
-  loom_program_set_float (p, loom_program_get_float (v->outer));
-  loom_program_set_tf32 (p, loom_program_get_tf32 (v->outer));
   loom_program_set_region (p, loom_program_get_region (v->outer));
   add_borders (v, k);
-  v->l->program = p;
-  ok = loom_net_lower_body (v->l, v->node, v->loop, b, NULL, NULL);
-  v->l->program = v->outer;
-  if (!ok)
+  if (!loom_net_lower_body (v->l, v->node, b, p, NULL, NULL))
     return FALSE;
   loom_program_set_origin (p, runner_of (v)->path, runner_of (v)->device);
   if (is_tree (v))
@@ -274,7 +257,6 @@ static gboolean
 lower_bodies (Visit *v)
 {
   const LoomNet *net = v->l->net;
-  guint n = v->attrs.n_branches * MAX (v->attrs.n_sizes, 1);
   gboolean ok = TRUE;
 
   for (guint size = 0; ok && size < MAX (v->attrs.n_sizes, 1); size++)
@@ -286,11 +268,10 @@ lower_bodies (Visit *v)
         v->l->net = typed;
       for (guint b = 0; ok && b < v->attrs.n_branches; b++)
         ok = lower_body (v, size * v->attrs.n_branches + b)
-             && check_statistics (v, v->scratch[size * v->attrs.n_branches + b]);
+             && check_statistics (v, v->call.from[size * v->attrs.n_branches + b]);
       v->l->net = net;
       g_clear_pointer (&typed, loom_net_retype_free);
     }
-  g_assert (n <= LOOM_VISIT_MAX_BODIES);
   return ok;
 }
 
@@ -312,9 +293,9 @@ find_slot (const Visit *v, const char *name, gboolean *commits)
   const LoomSlot *found = NULL;
 
   *commits = FALSE;
-  for (guint k = 0; k < v->attrs.n_branches * MAX (v->attrs.n_sizes, 1); k++)
+  for (guint k = 0; k < v->call.n; k++)
     {
-      const LoomSlot *slot = slot_named (v->scratch[k], name);
+      const LoomSlot *slot = slot_named (v->call.from[k], name);
 
       found = found != NULL ? found : slot;
       *commits |= slot != NULL && slot->commit != 0;
@@ -340,20 +321,20 @@ add_slot (Visit *v, const LoomSlot *slot, gboolean commits, gboolean counts, GAr
 
   if (counts)
     now = loom_binary (v->outer, LOOM_SCALAR_MUL, now, loom_const (v->outer, LOOM_I64, (double)NET_STEPS_OF_LOOPS));
-  g_array_append_val (v->operand, now);
+  g_array_append_val (v->call.operand, now);
   v->attrs.n_counters += counts;
   v->attrs.n_whole++;
   if (commits)
     g_array_append_val (committed, outer);
-  for (guint k = 0; k < v->attrs.n_branches * MAX (v->attrs.n_sizes, 1); k++)
+  for (guint k = 0; k < v->call.n; k++)
     {
-      LoomValue in = read_slot (v->scratch[k], slot, &inner), next;
-      const LoomSlot *own = loom_program_get_slot (v->scratch[k], (guint)inner);
+      LoomValue in = read_slot (v->call.from[k], slot, &inner), next;
+      const LoomSlot *own = loom_program_get_slot (v->call.from[k], (guint)inner);
 
-      g_array_append_val (v->input[k], in);
-      next = loom_net_copy_value (v->scratch[k], own->commit != 0 ? own->commit : in);
+      g_array_append_val (v->call.in[k], in);
+      next = loom_net_copy_value (v->call.from[k], own->commit != 0 ? own->commit : in);
       if (commits)
-        g_array_append_val (v->output[k], next);
+        g_array_append_val (v->call.out[k], next);
     }
 }
 
@@ -391,7 +372,7 @@ add_inputs (Visit *v)
         operand = merge (v->outer, operand);
       if (v->rows > 0)
         operand = gather_rows (v->outer, operand, v->order);
-      g_array_append_val (v->operand, operand);
+      g_array_append_val (v->call.operand, operand);
       *(v->rows > 0 ? &v->attrs.n_rows : &v->attrs.n_whole) += 1;
     }
 }
@@ -409,17 +390,11 @@ static void
 emit (Visit *v, const GArray *committed)
 {
   LoomVisitAttrs *a = &v->attrs;
-  guint n_results = v->output[0]->len - a->n_links, k = 0;
-  g_autofree LoomValue *out = g_new0 (LoomValue, n_results + 1);
+  guint n_results = v->call.out[0]->len - a->n_links, k = 0;
+  g_autofree LoomValue *out = NULL;
 
   *(v->rows > 0 ? &a->n_row_results : &a->n_sums) = n_results;
-  for (guint b = 0; b < a->n_branches * MAX (a->n_sizes, 1); b++)
-    a->body[b] = loom_program_extract (v->scratch[b], v->input[b]->len, (const LoomValue *)(gpointer)v->input[b]->data,
-                                       v->output[b]->len, (const LoomValue *)(gpointer)v->output[b]->data);
-  loom_emit (v->outer, loom_prim (v->rows > 0 ? "visit" : "switch"), a, v->operand->len,
-             (const LoomValue *)(gpointer)v->operand->data, out);
-  for (guint b = 0; b < a->n_branches * MAX (a->n_sizes, 1); b++)
-    loom_program_unref (a->body[b]);
+  out = loom_body_call_emit (&v->call, v->outer, loom_prim (v->rows > 0 ? "visit" : "switch"), a, n_results);
   for (guint o = 0; o < v->module->n_outputs; o++)
     if (has_row_results (v, o))
       {
@@ -436,17 +411,14 @@ loom_net_lower_visit (NetLowering *l, guint i)
   const NetNode *n = l->net->nodes->pdata[i];
   Visit v = { .l = l, .node = i, .loop = n->runs, .module = n->runs->body->scope, .outer = l->program };
   g_autoptr (GArray) committed = g_array_new (FALSE, FALSE, sizeof (int));
-  const LoomTensorDesc *chosen = desc_of (l->program, value_of (&v, v.module->n_inputs));
+  const LoomTensorDesc *chosen = value_desc (l->program, value_of (&v, v.module->n_inputs));
   gboolean ok;
 
   for (int d = 0; d < chosen->rank; d++)
     v.rows = MAX (v.rows, 1) * chosen->dim[d];
-  v.scratch = g_new0 (LoomProgram *, LOOM_VISIT_MAX_BODIES);
-  v.input = g_new0 (GArray *, LOOM_VISIT_MAX_BODIES);
-  v.output = g_new0 (GArray *, LOOM_VISIT_MAX_BODIES);
   v.slots = g_ptr_array_new ();
-  v.operand = g_array_new (FALSE, FALSE, sizeof (LoomValue));
   choose_sizes (&v);
+  loom_body_call_init (&v.call, v.attrs.n_branches * MAX (v.attrs.n_sizes, 1));
   count_links (&v);
   loom_program_set_origin (v.outer, n->node.path, n->node.device);
   ok = lower_bodies (&v);
@@ -458,16 +430,7 @@ loom_net_lower_visit (NetLowering *l, guint i)
       add_slots (&v, committed);
       emit (&v, committed);
     }
-  for (guint k = 0; k < LOOM_VISIT_MAX_BODIES; k++)
-    {
-      g_clear_pointer (&v.scratch[k], loom_program_unref);
-      g_clear_pointer (&v.input[k], g_array_unref);
-      g_clear_pointer (&v.output[k], g_array_unref);
-    }
+  loom_body_call_clear (&v.call);
   g_ptr_array_unref (v.slots);
-  g_array_unref (v.operand);
-  g_free (v.scratch);
-  g_free (v.input);
-  g_free (v.output);
   return ok;
 }

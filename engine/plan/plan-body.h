@@ -7,10 +7,14 @@
 
 #define PLAN_BODY_ALIGNMENT 64 /* that kernels rely on */
 
+/* Reserves scratch memory and returns its offset. */
 static inline gsize
-plan_body_aligned (gsize bytes)
+plan_schedule_reserve (gsize *scratch, gsize bytes)
 {
-  return (bytes + PLAN_BODY_ALIGNMENT - 1) / PLAN_BODY_ALIGNMENT * PLAN_BODY_ALIGNMENT;
+  const gsize at = *scratch;
+
+  *scratch += (bytes + PLAN_BODY_ALIGNMENT - 1) / PLAN_BODY_ALIGNMENT * PLAN_BODY_ALIGNMENT;
+  return at;
 }
 
 /* An input or an output. */

@@ -105,8 +105,7 @@ assign_input_buffers (Loop *b, gsize *scratch)
       if (!p->is_copied)
         continue;
       p->port->is_fixed = TRUE;
-      p->port->offset = *scratch;
-      *scratch += plan_body_aligned (p->bytes);
+      p->port->offset = plan_schedule_reserve (scratch, p->bytes);
     }
 }
 
@@ -177,10 +176,7 @@ assign_output_buffers (Loop *b, gsize *scratch)
   find_shifted (b);
   for (guint o = 0; o < b->attrs.n_carried; o++)
     if (b->out[o].kind == BUFFER_ALTERNATE)
-      {
-        b->out[o].scratch = *scratch;
-        *scratch += plan_body_aligned (b->out[o].bytes);
-      }
+      b->out[o].scratch = plan_schedule_reserve (scratch, b->out[o].bytes);
 }
 
 /* The number of copies in each iteration but the first. */
@@ -354,11 +350,9 @@ loom_plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const Lo
   b->n_out = body->n_out;
   b->in = g_new0 (BodyBuffer, b->n_in + 1);
   b->out = g_new0 (BodyBuffer, b->n_out + 1);
-  b->s.arena = scratch;
-  scratch += plan_body_aligned (body->arena_bytes);
-  b->s.once = scratch;
+  b->s.arena = plan_schedule_reserve (&scratch, body->arena_bytes);
   /* Never 0, so that a non-NULL address identifies the memory. */
-  scratch += plan_body_aligned (body->once_bytes) + PLAN_BODY_ALIGNMENT;
+  b->s.once = plan_schedule_reserve (&scratch, body->once_bytes + PLAN_BODY_ALIGNMENT);
   b->s.site = -1;
   assign_input_buffers (b, &scratch);
   assign_output_buffers (b, &scratch);

@@ -7,15 +7,6 @@
  * which kernels rely. */
 #include "engine/plan/plan-visit.h"
 
-static gsize
-reserve (gsize *scratch, gsize bytes)
-{
-  gsize at = *scratch;
-
-  *scratch += plan_body_aligned (bytes);
-  return at;
-}
-
 static void
 kernel_free (LoomKernel *kernel)
 {
@@ -199,9 +190,9 @@ assign_offsets (Visit *v, gsize most)
       arena = MAX (arena, v->s.body[k]->arena_bytes);
       once = MAX (once, v->s.body[k]->once_bytes);
     }
-  v->s.arena = reserve (&scratch, arena);
-  v->s.once = reserve (&scratch, once);
-  v->kernel = reserve (&scratch, most);
+  v->s.arena = plan_schedule_reserve (&scratch, arena);
+  v->s.once = plan_schedule_reserve (&scratch, once);
+  v->kernel = plan_schedule_reserve (&scratch, most);
   v->input_offset = g_new0 (gsize, v->n_in + 1);
   v->table_offset = g_new0 (gsize, a->n_links + 1);
   for (guint i = 0; i < v->n_in; i++)
@@ -212,7 +203,7 @@ assign_offsets (Visit *v, gsize most)
       for (guint k = 0; k < v->s.n_bodies; k++)
         is_fixed |= v->s.body[k]->in[i].is_bound;
       if (is_row || is_fixed || i < visit_first_whole (v) + a->n_counters)
-        v->input_offset[i] = reserve (&scratch, bytes);
+        v->input_offset[i] = plan_schedule_reserve (&scratch, bytes);
       for (guint k = 0; k < v->s.n_bodies; k++)
         {
           v->s.body[k]->in[i].is_fixed = v->s.body[k]->in[i].is_bound;
@@ -225,14 +216,14 @@ assign_offsets (Visit *v, gsize most)
     {
       gsize bytes = v->out_bytes[a->down ? l * a->slots : l];
 
-      v->table_offset[l] = reserve (&scratch, (gsize)visit_table_rows (v) * bytes);
+      v->table_offset[l] = plan_schedule_reserve (&scratch, (gsize)visit_table_rows (v) * bytes);
       largest = MAX (largest, (gsize)visit_table_rows (v) * bytes);
       widest = MAX (widest, bytes / loom_dtype_size (output_desc (v, 0, a->down ? l * a->slots : l)->dtype));
     }
   if (a->n_links > 0)
-    v->index = reserve (&scratch, (gsize)visit_n_rows (v) * sizeof (gint64));
+    v->index = plan_schedule_reserve (&scratch, (gsize)visit_n_rows (v) * sizeof (gint64));
   if (a->n_links > 0 && !a->down)
-    v->wide = reserve (&scratch, (gsize)visit_n_rows (v) * widest * sizeof (gint64));
+    v->wide = plan_schedule_reserve (&scratch, (gsize)visit_n_rows (v) * widest * sizeof (gint64));
   for (guint s = 0; s < a->n_sums; s++)
     largest = MAX (largest, v->out_bytes[visit_n_links_out (a) + s]);
   if (!v->device->info.host_memory)

@@ -17,7 +17,7 @@ void
 body_gradient_begin (BodyGradient *b, LoomProgram *body)
 {
   b->body = loom_program_ref (body);
-  b->run = loom_program_new ();
+  b->run = loom_program_new_like (body);
   b->n_in = loom_program_n_inputs (body);
   b->n_out = loom_program_n_outputs (body);
   b->kept = g_array_new (FALSE, FALSE, sizeof (LoomValue));
@@ -25,8 +25,6 @@ body_gradient_begin (BodyGradient *b, LoomProgram *body)
   b->grad = g_new0 (LoomValue, b->n_in + 1);
   b->seed = g_new0 (LoomValue, b->n_out + 1);
   b->map = g_new0 (LoomValue, loom_program_n_values (body) + 1);
-  loom_program_set_float (b->run, loom_program_get_float (body));
-  loom_program_set_tf32 (b->run, loom_program_get_tf32 (body));
   for (guint i = 0; i < b->n_in; i++)
     {
       const LoomProgramInput *from = loom_program_get_input (body, i);
@@ -54,6 +52,19 @@ LoomValue
 body_gradient_output (const BodyGradient *b, guint o)
 {
   return b->map[loom_program_get_output (b->body, o)->value];
+}
+
+void
+body_gradient_set_call (const BodyGradient *b, LoomBodyCall *call, guint k)
+{
+  call->from[k] = loom_program_ref (b->run);
+  g_array_append_vals (call->in[k], b->input, b->n_in);
+  for (guint o = 0; o < b->n_out; o++)
+    {
+      const LoomValue v = body_gradient_output (b, o);
+
+      g_array_append_val (call->out[k], v);
+    }
 }
 
 gboolean

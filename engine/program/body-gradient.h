@@ -22,6 +22,9 @@ void body_gradient_begin (BodyGradient *b, LoomProgram *body);
 void body_gradient_clear (BodyGradient *b);
 /* The value of the body's output o, in `run`. */
 LoomValue body_gradient_output (const BodyGradient *b, guint o);
+/* Sets body k of a call to the body as it is in `run`, with its inputs and outputs: a loop in it may have been extended
+ * for its own gradient. */
+void body_gradient_set_call (const BodyGradient *b, LoomBodyCall *call, guint k);
 /* Appends the gradients of inputs to `run`. of[], by output: it has a cotangent, if it is a float. wanted[], by input:
  * a gradient is wanted, if it is a float. */
 gboolean body_gradient_differentiate (BodyGradient *b, const gboolean *of, const gboolean *wanted, GError **error);

@@ -1,5 +1,5 @@
-/* Extracts a part of a program as a body, inlines a body, rewrites the bodies of an instruction, and counts the
- * floating-point operations of a program with its bodies. */
+/* Extracts a part of a program as a body, inlines a body, makes an instruction that runs bodies and rewrites those of
+ * one, and counts the floating-point operations of a program with its bodies. */
 #include "engine/program/program-body.h"
 
 #include <string.h>
@@ -71,14 +71,22 @@ loom_program_inline_ports (LoomProgram *to, const LoomProgram *body, const LoomV
 }
 
 LoomProgram *
+loom_program_new_like (const LoomProgram *p)
+{
+  LoomProgram *like = loom_program_new ();
+
+  loom_program_set_float (like, loom_program_get_float (p));
+  loom_program_set_tf32 (like, loom_program_get_tf32 (p));
+  return like;
+}
+
+LoomProgram *
 loom_program_extract (const LoomProgram *from, guint n_in, const LoomValue *in, guint n_out, const LoomValue *out)
 {
   g_autofree gboolean *needed = find_needed (from, n_in, in, n_out, out);
   g_autofree LoomValue *map = g_new0 (LoomValue, loom_program_n_values (from) + 1);
-  LoomProgram *to = loom_program_new ();
+  LoomProgram *to = loom_program_new_like (from);
 
-  loom_program_set_float (to, loom_program_get_float (from));
-  loom_program_set_tf32 (to, loom_program_get_tf32 (from));
   for (guint i = 0; i < n_in; i++)
     {
       const LoomTensorDesc *d = value_desc (from, in[i]);
@@ -167,4 +175,101 @@ loom_instr_is_free (const LoomProgram *p, const LoomInstr *instr)
   return instr->prim->constant != NULL || instr->n_in == 0
          || (instr->prim->view != LOOM_VIEW_NEVER
              && value_desc (p, instr->in[0])->dtype == value_desc (p, instr->out[0])->dtype);
+}
+
+/* ---- an instruction that runs bodies ------------------------------------------- */
+
+static GArray *
+new_values (void)
+{
+  return g_array_new (FALSE, FALSE, sizeof (LoomValue));
+}
+
+void
+loom_body_call_init (LoomBodyCall *call, guint n)
+{
+  *call = (LoomBodyCall){ .n = n,
+                          .from = g_new0 (LoomProgram *, n),
+                          .in = g_new (GArray *, n),
+                          .out = g_new (GArray *, n),
+                          .operand = new_values () };
+  for (guint k = 0; k < n; k++)
+    {
+      call->in[k] = new_values ();
+      call->out[k] = new_values ();
+    }
+}
+
+void
+loom_body_call_clear (LoomBodyCall *call)
+{
+  for (guint k = 0; k < call->n; k++)
+    {
+      g_clear_pointer (&call->from[k], loom_program_unref);
+      g_array_unref (call->in[k]);
+      g_array_unref (call->out[k]);
+    }
+  g_array_unref (call->operand);
+  g_free (call->from);
+  g_free (call->in);
+  g_free (call->out);
+}
+
+void
+loom_body_call_add (LoomBodyCall *call, LoomValue in, LoomValue operand)
+{
+  g_array_append_val (call->in[0], in);
+  g_array_append_val (call->operand, operand);
+}
+
+void
+loom_body_call_append (LoomBodyCall *call, const LoomBodyCall *more)
+{
+  g_array_append_vals (call->in[0], more->in[0]->data, more->in[0]->len);
+  g_array_append_vals (call->out[0], more->out[0]->data, more->out[0]->len);
+  g_array_append_vals (call->operand, more->operand->data, more->operand->len);
+}
+
+static const LoomValue *
+values_of (const GArray *values)
+{
+  return (const LoomValue *)(const void *)values->data;
+}
+
+/* Sets the bodies of the attributes, which the caller releases. */
+static LoomProgram **
+extract_bodies (const LoomBodyCall *call, const LoomPrim *prim, gpointer attrs)
+{
+  guint n;
+  LoomProgram **body = prim->bodies (attrs, &n);
+
+  g_assert (n == call->n);
+  for (guint k = 0; k < n; k++)
+    body[k] = loom_program_extract (call->from[k], call->in[k]->len, values_of (call->in[k]), call->out[k]->len,
+                                    values_of (call->out[k]));
+  return body;
+}
+
+LoomValue *
+loom_body_call_emit (const LoomBodyCall *call, LoomProgram *p, const LoomPrim *prim, gpointer attrs, guint n_results)
+{
+  LoomValue *result = g_new0 (LoomValue, n_results + 1);
+  LoomProgram **body = n_results > 0 ? extract_bodies (call, prim, attrs) : NULL;
+
+  if (body != NULL)
+    loom_emit (p, prim, attrs, call->operand->len, values_of (call->operand), result);
+  for (guint k = 0; body != NULL && k < call->n; k++)
+    loom_program_unref (body[k]);
+  return result;
+}
+
+void
+loom_body_call_extend (const LoomBodyCall *call, LoomProgram *p, const LoomInstr *instr, gpointer attrs,
+                       LoomValue *made)
+{
+  LoomProgram **body = extract_bodies (call, instr->prim, attrs);
+
+  loom_program_extend (p, loom_value_info (p, instr->out[0])->producer, attrs, made);
+  for (guint k = 0; k < call->n; k++)
+    loom_program_unref (body[k]);
 }

@@ -6,6 +6,9 @@
 
 #include "engine/program/prim-private.h"
 
+/* An empty program with the float type of another one, and its choice of TF32. */
+LoomProgram *loom_program_new_like (const LoomProgram *p);
+
 /* Makes a program of the instructions that out[] need, in order, with in[] as its inputs: in[] replace their
  * computation in `from`. Keeps float type, regions, nodes and devices. Slots of `from` that are needed must be among
  * in[]. (transfer full) */
@@ -36,3 +39,30 @@ loom_prim_has_bodies (const LoomPrim *prim)
 {
   return prim->bodies != NULL;
 }
+
+/* An instruction that runs bodies, under construction: for each body a larger program and which of its values are the
+ * body's inputs and outputs, and the operands of the instruction. Scan, switch and visit differ in the attributes, the
+ * schedule by which the bodies run. */
+typedef struct
+{
+  guint n;            /* bodies */
+  LoomProgram **from; /* by body: the larger program, which is held; NULL: not set yet */
+  GArray **in, **out; /* by body: LoomValue of it */
+  GArray *operand;    /* LoomValue of the program around the instruction */
+} LoomBodyCall;
+
+void loom_body_call_init (LoomBodyCall *call, guint n);
+void loom_body_call_clear (LoomBodyCall *call);
+/* Adds a value of the first body's program as its input, and the operand. */
+void loom_body_call_add (LoomBodyCall *call, LoomValue in, LoomValue operand);
+/* Adds the inputs, outputs and operands of another call. Both have one body. */
+void loom_body_call_append (LoomBodyCall *call, const LoomBodyCall *more);
+/* Emits the instruction, which has this number of results; 0: none is emitted. attrs: bodies are not set. Returns the
+ * results. (transfer full) */
+LoomValue *
+loom_body_call_emit (const LoomBodyCall *call, LoomProgram *p, const LoomPrim *prim, gpointer attrs, guint n_results);
+/* Replaces the bodies and attributes of an instruction, which then has further results; see loom_program_extend(). */
+void loom_body_call_extend (const LoomBodyCall *call, LoomProgram *p, const LoomInstr *instr, gpointer attrs,
+                            LoomValue *made);
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomBodyCall, loom_body_call_clear)

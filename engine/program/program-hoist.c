@@ -282,13 +282,13 @@ emit_taken (Loop *l)
 
 /* By value: TRUE if the outputs need it and the body reads it. */
 static gboolean *
-find_read (const Loop *l, guint n_out, const LoomValue *out)
+find_read (const Loop *l, const GArray *out)
 {
   const LoomProgram *body = l->attrs.body;
   gboolean *read = g_new0 (gboolean, loom_program_n_values (body) + 1);
 
-  for (guint o = 0; o < n_out; o++)
-    read[out[o]] = TRUE;
+  for (guint o = 0; o < out->len; o++)
+    read[g_array_index (out, LoomValue, o)] = TRUE;
   for (guint i = loom_program_n_instrs (body); i > 0; i--)
     {
       const LoomInstr *instr = loom_program_instr (body, i - 1);
@@ -304,7 +304,7 @@ find_read (const Loop *l, guint n_out, const LoomValue *out)
 
 /* Adds the body's inputs: carried values, then values computed outside that have this dependence and are read. */
 static void
-add_operands (const Loop *l, const gboolean *read, Dependence on, GArray *in, GArray *operands)
+add_operands (const Loop *l, const gboolean *read, Dependence on, LoomBodyCall *call)
 {
   for (LoomValue v = 1; v <= loom_program_n_values (l->attrs.body); v++)
     {
@@ -312,8 +312,7 @@ add_operands (const Loop *l, const gboolean *read, Dependence on, GArray *in, GA
 
       if (l->on[v] != on || !(is_input || l->is_outside[v]) || !(read[v] || on == ON_CARRIED))
         continue;
-      g_array_append_val (in, v);
-      g_array_append_val (operands, l->outside[v]);
+      loom_body_call_add (call, v, l->outside[v]);
     }
 }
 
@@ -323,13 +322,13 @@ emit_rest (Loop *l)
 {
   const LoomProgram *body = l->attrs.body;
   guint before = l->attrs.n_carried + l->attrs.n_stacked, n_out = 0;
-  g_autofree LoomValue *out = g_new0 (LoomValue, before + 1), *result = g_new0 (LoomValue, before + 1);
-  g_autofree LoomValue *all = g_new0 (LoomValue, before + 1);
+  g_autofree LoomValue *all = g_new0 (LoomValue, before + 1), *result = NULL;
   g_autofree gboolean *read = NULL;
-  g_autoptr (GArray) in = g_array_new (FALSE, FALSE, sizeof (LoomValue));
-  g_autoptr (GArray) operands = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  g_auto (LoomBodyCall) call;
   LoomScanAttrs attrs = l->attrs;
 
+  loom_body_call_init (&call, 1);
+  call.from[0] = loom_program_ref (l->attrs.body);
   for (guint o = 0; o < before; o++)
     {
       LoomValue v = loom_program_get_output (body, o)->value;
@@ -337,25 +336,18 @@ emit_rest (Loop *l)
       if (o >= l->attrs.n_carried && l->is_outside[v] && l->on[v] == ON_ROWS)
         all[o] = l->outside[v];
       else
-        out[n_out++] = v;
+        g_array_append_val (call.out[0], v);
     }
-  read = find_read (l, n_out, out);
-  add_operands (l, read, ON_CARRIED, in, operands);
-  attrs.n_carried = in->len;
-  add_operands (l, read, ON_ROWS, in, operands);
-  attrs.n_sequences = in->len - attrs.n_carried;
-  add_operands (l, read, LOOP_INVARIANT, in, operands);
-  attrs.n_stacked = n_out - attrs.n_carried;
+  read = find_read (l, call.out[0]);
+  add_operands (l, read, ON_CARRIED, &call);
+  attrs.n_carried = call.in[0]->len;
+  add_operands (l, read, ON_ROWS, &call);
+  attrs.n_sequences = call.in[0]->len - attrs.n_carried;
+  add_operands (l, read, LOOP_INVARIANT, &call);
+  attrs.n_stacked = call.out[0]->len - attrs.n_carried;
   g_assert (attrs.n_carried == l->attrs.n_carried);
   loom_rewrite_set_origin (l->r, l->instr);
-  if (n_out > 0)
-    {
-      attrs.body = loom_program_extract (body, in->len, (const LoomValue *)(const void *)in->data, n_out, out);
-      loom_emit (l->r->to, l->instr->prim, &attrs, operands->len, (const LoomValue *)(const void *)operands->data,
-                 result);
-      loom_program_unref (attrs.body);
-    }
-  n_out = 0;
+  result = loom_body_call_emit (&call, l->r->to, l->instr->prim, &attrs, call.out[0]->len);
   for (guint o = 0; o < before; o++)
     if (all[o] == 0)
       all[o] = result[n_out++];

@@ -2,7 +2,7 @@
  * values of the first to those of the second, and copies commits, outputs and ports at the end.
  *
  * Slots and inputs keep their order, so an index of the first program is valid for the second. */
-#include "engine/program/prim-private.h"
+#include "engine/program/program-body.h"
 
 /* Emits the slots' values and the inputs in their original order, so that listings of both programs look alike. */
 static void
@@ -53,12 +53,10 @@ void
 loom_rewrite_begin (LoomRewrite *r, const LoomProgram *from, const char *name, const char *doc)
 {
   r->from = from;
-  r->to = loom_program_new ();
+  r->to = loom_program_new_like (from);
   r->pass = (LoomProgramPass){ .name = name, .doc = doc };
   r->map = g_array_new (FALSE, TRUE, sizeof (LoomValue));
   g_array_set_size (r->map, loom_program_n_values (from) + 1);
-  loom_program_set_float (r->to, loom_program_get_float (from));
-  loom_program_set_tf32 (r->to, loom_program_get_tf32 (from));
   copy_sources (r);
 }
 

@@ -134,30 +134,24 @@ carry_sums (ScanGradient *s)
 
 /* ---- the forward scan, extended ------------------------------------------------ */
 
-/* Stacks of these values of the body, in the outer program: existing results or additional ones. The body is extracted
- * from `run` again, because a loop in it may have been extended for its own gradient. */
+/* Stacks of these values of the body, in the outer program: existing results or additional ones. */
 static void
 extend_forward (ScanGradient *s, guint n, const LoomValue *value, LoomValue *stack)
 {
   const LoomInstr *instr = s->call->instr;
-  guint before = s->attrs.n_carried + s->attrs.n_stacked, n_new = 0;
-  guint index = loom_value_info (s->call->p, instr->out[0])->producer;
-  g_autofree LoomValue *out = g_new0 (LoomValue, before + n + 1), *made = g_new0 (LoomValue, n + 1);
+  g_autofree LoomValue *made = g_new0 (LoomValue, n + 1);
   LoomScanAttrs attrs = s->attrs;
+  g_auto (LoomBodyCall) more;
+  guint n_new = 0;
 
-  for (guint o = 0; o < before; o++)
-    out[o] = body_gradient_output (&s->b, o);
+  loom_body_call_init (&more, 1);
+  body_gradient_set_call (&s->b, &more, 0);
   for (guint k = 0; k < n; k++)
     if (scan_find_stacked (s, value[k]) == s->attrs.n_stacked)
-      out[before + n_new++] = value[k];
-  if (n_new > 0)
-    {
-      attrs.body = loom_program_extract (s->b.run, s->n_in, s->b.input, before + n_new, out);
-      attrs.n_stacked += n_new;
-      loom_program_extend (s->call->p, index, &attrs, made);
-      loom_program_unref (attrs.body);
-    }
-  n_new = 0;
+      g_array_append_val (more.out[0], value[k]);
+  attrs.n_stacked = more.out[0]->len - attrs.n_carried;
+  if (attrs.n_stacked > s->attrs.n_stacked)
+    loom_body_call_extend (&more, s->call->p, instr, &attrs, made);
   for (guint k = 0; k < n; k++)
     {
       guint o = scan_find_stacked (s, value[k]);
@@ -167,18 +161,6 @@ extend_forward (ScanGradient *s, guint n, const LoomValue *value, LoomValue *sta
 }
 
 /* ---- the backward scan ----------------------------------------------------------- */
-
-typedef struct
-{
-  GArray *in, *operand; /* by input of the backward body: LoomValue of run, and of the outer program */
-} Operands;
-
-static void
-add_operand (Operands *o, LoomValue in, LoomValue operand)
-{
-  g_array_append_val (o->in, in);
-  g_array_append_val (o->operand, operand);
-}
 
 /* TRUE for the first carried term of its operand. The other terms are added to it, in the order of an unrolled
  * program. */
@@ -212,7 +194,7 @@ add_parts (ScanGradient *s, LoomValue sum, guint operand)
 /* Adds the first inputs of the backward body: the cotangents of carried values, then the sums that no product outside
  * the loop can compute. */
 static guint
-add_carried (ScanGradient *s, Operands *o, GArray *out)
+add_carried (ScanGradient *s, LoomBodyCall *back)
 {
   LoomProgram *p = s->call->p;
 
@@ -222,11 +204,12 @@ add_carried (ScanGradient *s, Operands *o, GArray *out)
 
       if (s->b.seed[k] == 0)
         continue;
-      add_operand (o, s->b.seed[k],
-                   s->call->grad[k] != 0 ? s->call->grad[k] : body_zeros_like (p, value_desc (s->b.run, s->b.seed[k])));
+      loom_body_call_add (back, s->b.seed[k],
+                          s->call->grad[k] != 0 ? s->call->grad[k]
+                                                : body_zeros_like (p, value_desc (s->b.run, s->b.seed[k])));
       if (grad == 0)
         grad = body_zeros_like (s->b.run, value_desc (s->b.run, s->b.seed[k]));
-      g_array_append_val (out, grad);
+      g_array_append_val (back->out[0], grad);
     }
   for (guint k = 0; k < s->terms->len; k++)
     {
@@ -240,17 +223,17 @@ add_carried (ScanGradient *s, Operands *o, GArray *out)
       d.dtype = dtype_computed (d.dtype);
       sum = body_add_input (s->b.run, name, &d);
       next = add_parts (s, sum, t->operand);
-      add_operand (o, sum, body_zeros_like (p, &d));
-      g_array_append_val (out, next);
+      loom_body_call_add (back, sum, body_zeros_like (p, &d));
+      g_array_append_val (back->out[0], next);
     }
-  return o->in->len;
+  return back->in[0]->len;
 }
 
 static guint
-add_sequences (ScanGradient *s, Operands *o)
+add_sequences (ScanGradient *s, LoomBodyCall *back)
 {
   const LoomInstr *instr = s->call->instr;
-  guint first = o->in->len, n = 0;
+  guint first = back->in[0]->len, n = 0;
   g_autofree LoomValue *value = g_new0 (LoomValue, s->b.kept->len + s->attrs.n_carried + 1);
   g_autofree LoomValue *stack = g_new0 (LoomValue, s->b.kept->len + s->attrs.n_carried + 1);
 
@@ -261,24 +244,26 @@ add_sequences (ScanGradient *s, Operands *o)
     value[n++] = g_array_index (s->b.kept, LoomValue, k);
   extend_forward (s, n, value, stack);
   for (guint k = 0; k < n; k++)
-    add_operand (o, value[k], stack[k]);
+    loom_body_call_add (back, value[k], stack[k]);
   for (guint k = 0; k < s->attrs.n_sequences; k++)
     if (s->reads[index_of_sequence (s, k)])
-      add_operand (o, s->b.input[index_of_sequence (s, k)], instr->in[index_of_sequence (s, k)]);
+      loom_body_call_add (back, s->b.input[index_of_sequence (s, k)], instr->in[index_of_sequence (s, k)]);
   for (guint k = 0; k < s->attrs.n_stacked; k++)
     if (s->stacked[k] != 0)
-      add_operand (o, s->stacked[k], s->call->grad[s->attrs.n_carried + k]);
-  return o->in->len - first;
+      loom_body_call_add (back, s->stacked[k], s->call->grad[s->attrs.n_carried + k]);
+  return back->in[0]->len - first;
 }
 
 /* Finds the stack of a factor: a sequence of the backward scan, or a further result of it. */
 static void
-stack_factor (const Operands *o, guint n_carried, guint n_sequences, ScanTerm *t, guint k, GArray *out)
+stack_factor (LoomBodyCall *back, guint n_carried, guint n_sequences, ScanTerm *t, guint k)
 {
+  GArray *out = back->out[0];
+
   for (guint i = n_carried; i < n_carried + n_sequences; i++)
-    if (g_array_index (o->in, LoomValue, i) == t->factor[k])
+    if (g_array_index (back->in[0], LoomValue, i) == t->factor[k])
       {
-        t->stack[k] = g_array_index (o->operand, LoomValue, i);
+        t->stack[k] = g_array_index (back->operand, LoomValue, i);
         return;
       }
   for (guint i = n_carried; i < out->len; i++)
@@ -333,46 +318,38 @@ take_gradients (ScanGradient *s, guint n_sums_at, const LoomValue *result, const
 static void
 emit_backward (ScanGradient *s)
 {
-  LoomProgram *p = s->call->p;
-  Operands o = { g_array_new (FALSE, FALSE, sizeof (LoomValue)), g_array_new (FALSE, FALSE, sizeof (LoomValue)) };
-  g_autoptr (GArray) out = g_array_new (FALSE, FALSE, sizeof (LoomValue));
   g_autofree guint *stacked_at = g_new0 (guint, s->attrs.n_sequences + 1);
   g_autofree LoomValue *result = NULL;
-  LoomScanAttrs back = { .length = s->attrs.length,
-                         .reverse = !s->attrs.reverse,
-                         .recompute = s->attrs.recompute,
-                         .no_hoist = s->attrs.no_hoist };
+  LoomScanAttrs attrs = { .length = s->attrs.length,
+                          .reverse = !s->attrs.reverse,
+                          .recompute = s->attrs.recompute,
+                          .no_hoist = s->attrs.no_hoist };
+  g_auto (LoomBodyCall) back;
   guint n_sums_at = 0;
 
+  loom_body_call_init (&back, 1);
+  back.from[0] = loom_program_ref (s->b.run);
   for (guint k = 0; k < s->attrs.n_carried; k++)
     n_sums_at += s->b.seed[k] != 0;
-  back.n_carried = add_carried (s, &o, out);
-  back.n_sequences = add_sequences (s, &o);
+  attrs.n_carried = add_carried (s, &back);
+  attrs.n_sequences = add_sequences (s, &back);
   for (guint k = 0; k < s->attrs.n_sequences; k++)
     {
       LoomValue grad = s->b.grad[index_of_sequence (s, k)];
 
-      stacked_at[k] = out->len;
+      stacked_at[k] = back.out[0]->len;
       if (grad != 0)
-        g_array_append_val (out, grad);
+        g_array_append_val (back.out[0], grad);
     }
   for (guint k = 0; k < s->terms->len; k++)
     for (guint f = 0; f < g_array_index (s->terms, ScanTerm, k).n_factors; f++)
-      stack_factor (&o, back.n_carried, back.n_sequences, &g_array_index (s->terms, ScanTerm, k), f, out);
-  back.n_stacked = out->len - back.n_carried;
+      stack_factor (&back, attrs.n_carried, attrs.n_sequences, &g_array_index (s->terms, ScanTerm, k), f);
+  attrs.n_stacked = back.out[0]->len - attrs.n_carried;
   for (guint i = s->n_in - s->n_whole; i < s->n_in; i++)
     if (s->reads[i])
-      add_operand (&o, s->b.input[i], s->call->instr->in[i]);
-  back.body = loom_program_extract (s->b.run, o.in->len, (const LoomValue *)(const void *)o.in->data, out->len,
-                                    (const LoomValue *)(const void *)out->data);
-  result = g_new0 (LoomValue, out->len + 1);
-  if (out->len > 0)
-    loom_emit (p, s->call->instr->prim, &back, o.operand->len, (const LoomValue *)(const void *)o.operand->data,
-               result);
-  loom_program_unref (back.body);
+      loom_body_call_add (&back, s->b.input[i], s->call->instr->in[i]);
+  result = loom_body_call_emit (&back, s->call->p, s->call->instr->prim, &attrs, back.out[0]->len);
   take_gradients (s, n_sums_at, result, stacked_at);
-  g_array_unref (o.in);
-  g_array_unref (o.operand);
 }
 
 gboolean

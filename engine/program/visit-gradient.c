@@ -230,52 +230,41 @@ buffer_desc (const Visit *v, const Run *r, guint buffer)
   return rows;
 }
 
-/* Extends the forward instruction and returns the kept values in the outer program. The bodies are extracted from the
- * run programs again: a loop in one may have been extended for its own gradient. */
+/* Extends the forward instruction and returns the kept values in the outer program. */
 static void
 extend_forward (Visit *v, LoomValue *kept)
 {
-  LoomProgram *p = v->call->p;
-  const LoomInstr *instr = v->call->instr;
-  guint n = v->buffers->len, index = loom_value_info (p, instr->out[0])->producer;
-  g_autofree LoomValue *out = g_new0 (LoomValue, v->n_out + n + 1);
+  guint n = v->buffers->len;
+  LoomBodyCall more;
   g_autofree LoomVisitAttrs *attrs = g_memdup2 (&v->attrs, sizeof v->attrs);
 
   if (n == 0)
     return;
   *(is_visit (v) ? &attrs->n_row_results : &attrs->n_sums) += n;
+  loom_body_call_init (&more, v->n_bodies);
   for (guint k = 0; k < v->n_bodies; k++)
     {
       Run *r = &v->runs[k];
 
-      for (guint o = 0; o < v->n_out; o++)
-        out[o] = body_gradient_output (&r->b, o);
+      body_gradient_set_call (&r->b, &more, k);
       for (guint i = 0; i < n; i++)
         {
           LoomTensorDesc d = buffer_desc (v, r, i);
+          LoomValue out = kept_at (r, i);
 
-          out[v->n_out + i] = kept_at (r, i);
-          if (out[v->n_out + i] == 0)
-            out[v->n_out + i] = body_zeros_like (r->b.run, &d);
+          if (out == 0)
+            out = body_zeros_like (r->b.run, &d);
+          g_array_append_val (more.out[k], out);
         }
-      attrs->body[k] = loom_program_extract (r->b.run, v->n_in, r->b.input, v->n_out + n, out);
     }
-  loom_program_extend (p, index, attrs, kept);
-  for (guint k = 0; k < v->n_bodies; k++)
-    loom_program_unref (attrs->body[k]);
+  loom_body_call_extend (&more, v->call->p, v->call->instr, attrs, kept);
+  loom_body_call_clear (&more);
 }
 
 /* ---- the backward instruction ------------------------------------------------------ */
 
-/* By body: the inputs of its backward body, and the corresponding operands; 0 for a link. */
-typedef struct
-{
-  GArray **in; /* by body: LoomValue of its run program */
-  GArray *operand;
-} Operands;
-
 static void
-add_body_input (const Visit *v, Operands *o, guint i)
+add_body_input (const Visit *v, LoomBodyCall *o, guint i)
 {
   LoomValue operand = v->call->instr->in[visit_operand (&v->attrs, i)];
 
@@ -287,7 +276,7 @@ add_body_input (const Visit *v, Operands *o, guint i)
 }
 
 static void
-add_seed (const Visit *v, Operands *o, guint output, LoomValue operand)
+add_seed (const Visit *v, LoomBodyCall *o, guint output, LoomValue operand)
 {
   for (guint k = 0; k < v->n_bodies; k++)
     {
@@ -300,7 +289,7 @@ add_seed (const Visit *v, Operands *o, guint output, LoomValue operand)
 }
 
 static void
-add_kept (const Visit *v, Operands *o, gboolean is_zeroed, const LoomValue *kept)
+add_kept (const Visit *v, LoomBodyCall *o, gboolean is_zeroed, const LoomValue *kept)
 {
   for (guint i = 0; i < v->buffers->len; i++)
     {
@@ -322,7 +311,7 @@ add_kept (const Visit *v, Operands *o, gboolean is_zeroed, const LoomValue *kept
 
 /* Adds the cotangents of the outputs from `first` to `end` that come from outside. */
 static void
-add_seeds (const Visit *v, Operands *o, guint first, guint end)
+add_seeds (const Visit *v, LoomBodyCall *o, guint first, guint end)
 {
   for (guint output = first; output < end; output++)
     if (v->runs[0].b.seed[output] != 0)
@@ -330,7 +319,7 @@ add_seeds (const Visit *v, Operands *o, guint first, guint end)
 }
 
 static void
-add_operands (const Visit *v, Operands *o, const LoomValue *kept, LoomVisitAttrs *back)
+add_operands (const Visit *v, LoomBodyCall *o, const LoomValue *kept, LoomVisitAttrs *back)
 {
   const LoomVisitAttrs *a = &v->attrs;
   guint links = visit_n_links_out (a), first_whole = a->n_rows + visit_n_links_in (a);
@@ -365,7 +354,7 @@ add_operands (const Visit *v, Operands *o, const LoomValue *kept, LoomVisitAttrs
 
 /* Adds the gradients of the inputs from `first` to `end` for which some body has one; zeros if this body has none. */
 static guint
-add_results (const Visit *v, Run *r, guint first, guint end, gboolean all, GArray *out)
+add_results (const Visit *v, const Run *r, guint first, guint end, gboolean all, GArray *out)
 {
   guint n = 0;
 
@@ -387,15 +376,13 @@ static void
 emit_backward (Visit *v)
 {
   const LoomVisitAttrs *a = &v->attrs;
-  LoomProgram *p = v->call->p;
   guint links = visit_n_links_in (a), first_whole = a->n_rows + links;
   g_autofree LoomValue *kept = g_new0 (LoomValue, v->buffers->len + 1), *result = NULL;
   g_autofree LoomVisitAttrs *back = g_new0 (LoomVisitAttrs, 1);
-  Operands o = { g_new0 (GArray *, v->n_bodies + 1), g_array_new (FALSE, FALSE, sizeof (LoomValue)) };
+  g_auto (LoomBodyCall) o;
   guint at = 0;
 
-  for (guint k = 0; k < v->n_bodies; k++)
-    o.in[k] = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+  loom_body_call_init (&o, v->n_bodies);
   *back = (LoomVisitAttrs){ .n_branches = a->n_branches,
                             .n_sizes = a->n_sizes,
                             .n_links = a->n_links,
@@ -409,31 +396,20 @@ emit_backward (Visit *v)
   add_operands (v, &o, kept, back);
   for (guint k = 0; k < v->n_bodies; k++)
     {
-      Run *r = &v->runs[k];
-      g_autoptr (GArray) out = g_array_new (FALSE, FALSE, sizeof (LoomValue));
+      const Run *r = &v->runs[k];
 
-      add_results (v, r, a->n_rows, first_whole, TRUE, out);
-      back->n_sums = add_results (v, r, first_whole, v->n_in, FALSE, out);
-      back->n_row_results = add_results (v, r, 0, a->n_rows, FALSE, out);
-      back->body[k] = loom_program_extract (r->b.run, o.in[k]->len, (const LoomValue *)(const void *)o.in[k]->data,
-                                            out->len, (const LoomValue *)(const void *)out->data);
+      o.from[k] = loom_program_ref (r->b.run);
+      add_results (v, r, a->n_rows, first_whole, TRUE, o.out[k]);
+      back->n_sums = add_results (v, r, first_whole, v->n_in, FALSE, o.out[k]);
+      back->n_row_results = add_results (v, r, 0, a->n_rows, FALSE, o.out[k]);
     }
-  result = g_new0 (LoomValue, back->n_sums + back->n_row_results + 1);
-  if (back->n_sums + back->n_row_results > 0)
-    loom_emit (p, v->call->instr->prim, back, o.operand->len, (const LoomValue *)(const void *)o.operand->data, result);
+  result = loom_body_call_emit (&o, v->call->p, v->call->instr->prim, back, back->n_sums + back->n_row_results);
   for (guint i = first_whole; i < v->n_in; i++)
     if (v->has_grad[i])
       v->call->in_grad[visit_operand (a, i)] = result[at++];
   for (guint i = 0; i < a->n_rows; i++)
     if (v->has_grad[i])
       v->call->in_grad[visit_operand (a, i)] = result[at++];
-  for (guint k = 0; k < v->n_bodies; k++)
-    {
-      loom_program_unref (back->body[k]);
-      g_array_unref (o.in[k]);
-    }
-  g_array_unref (o.operand);
-  g_free (o.in);
 }
 
 /* ---- the gradient ------------------------------------------------------------------ */
