@@ -99,7 +99,6 @@ static int
 run_generate (const Command *command, int argc, char **argv)
 {
   g_autofree char *weights = NULL, *device = NULL, *prompt = NULL, *stop = NULL, *temperature = NULL, *adapter = NULL;
-  g_autoptr (GPtrArray) values = NULL;
   g_auto (Generate) g = { .most = 200 };
   gint64 seed = 0, start;
   double value = 1;
@@ -139,23 +138,10 @@ run_generate (const Command *command, int argc, char **argv)
     return command_usage (command, "--stop takes a text that is not empty.");
 
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomGraph) graph = command_read_graph (argv[1], &error);
-  if (graph == NULL || !command_run_weights (argv[1], &weights, &error))
-    return command_fail (command, g_steal_pointer (&error));
-  if (weights == NULL)
-    return command_usage (command,
-                          "“%s” is a graph without trained weights. Name its run's folder, or --weights F.safetensors.",
-                          argv[1]);
-  if (!command_merge_adapter (graph, adapter, weights, FALSE, &values, &error))
-    return command_fail (command, g_steal_pointer (&error));
-  LoomPredictorOptions options = { .weights = weights,
-                                   .values = values,
-                                   .device = device,
-                                   .threads = threads,
-                                   .run = g_file_test (argv[1], G_FILE_TEST_IS_DIR) ? argv[1] : NULL };
-  g.predictor = loom_predictor_new (graph, &options, &error);
-  if (g.predictor == NULL)
-    return command_fail (command, g_steal_pointer (&error));
+  LoomPredictorOptions options = { .device = device, .threads = threads };
+  const int status = command_open_predictor (command, argv[1], &weights, adapter, &options, &g.predictor);
+  if (status != 0)
+    return status;
   LoomContinuationOptions how
       = { .temperature = value, .top_k = (guint)top_k, .seed = (guint32)seed, .no_cache = no_cache };
   g.continuation = loom_continuation_new (g.predictor, prompt != NULL ? prompt : "\n", &how, &error);

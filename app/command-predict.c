@@ -206,7 +206,6 @@ static int
 run_predict (const Command *command, int argc, char **argv)
 {
   g_autofree char *weights = NULL, *output = NULL, *device = NULL, *fit = NULL, *range = NULL, *adapter = NULL;
-  g_autoptr (GPtrArray) values = NULL;
   g_auto (Predict) p = { .command = command, .top = 3, .batch = 64 };
   LoomSampleOptions how = { .low = NAN, .high = NAN };
   int threads = 0, beam = 0;
@@ -248,24 +247,10 @@ run_predict (const Command *command, int argc, char **argv)
     return command_usage (command, "--range takes two numbers, such as 0,255, not “%s”.", range);
 
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomGraph) graph = command_read_graph (argv[1], &error);
-  if (graph == NULL || !command_run_weights (argv[1], &weights, &error))
-    return command_fail (command, g_steal_pointer (&error));
-  if (weights == NULL)
-    return command_usage (command,
-                          "“%s” is a graph without trained weights. Name its run's folder, or --weights F.safetensors.",
-                          argv[1]);
-  if (!command_merge_adapter (graph, adapter, weights, FALSE, &values, &error))
-    return command_fail (command, g_steal_pointer (&error));
-  LoomPredictorOptions options = { .weights = weights,
-                                   .values = values,
-                                   .output = output,
-                                   .device = device,
-                                   .threads = threads,
-                                   .run = g_file_test (argv[1], G_FILE_TEST_IS_DIR) ? argv[1] : NULL };
-  p.predictor = loom_predictor_new (graph, &options, &error);
-  if (p.predictor == NULL)
-    return command_fail (command, g_steal_pointer (&error));
+  LoomPredictorOptions options = { .output = output, .device = device, .threads = threads };
+  const int status = command_open_predictor (command, argv[1], &weights, adapter, &options, &p.predictor);
+  if (status != 0)
+    return status;
   if (beam > 0 && !loom_predictor_writes (p.predictor))
     return command_usage (command, "--beam is only for nets with a decoder, which are trained with a data set's y_in.");
   if (loom_predictor_writes (p.predictor))

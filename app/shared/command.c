@@ -1,6 +1,8 @@
 /* Shared by all commands: options, errors, formatting of numbers. */
 #include "app/shared/command.h"
 
+#include "app/shared/adapter-option.h"
+
 #include <errno.h>
 #include <glib/gstdio.h>
 #include <math.h>
@@ -531,6 +533,28 @@ command_run_weights (const char *path, char **weights, GError **error)
     return TRUE;
   *weights = loom_run_newest_weights (path, error);
   return *weights != NULL;
+}
+
+int
+command_open_predictor (const Command *command, const char *path, char **weights, const char *adapter,
+                        LoomPredictorOptions *options, LoomPredictor **predictor)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray) values = NULL;
+  g_autoptr (LoomGraph) graph = command_read_graph (path, &error);
+
+  if (graph == NULL || !command_run_weights (path, weights, &error))
+    return command_fail (command, g_steal_pointer (&error));
+  if (*weights == NULL)
+    return command_usage (
+        command, "“%s” is a graph without trained weights. Name its run's folder, or --weights F.safetensors.", path);
+  if (!command_merge_adapter (graph, adapter, *weights, FALSE, &values, &error))
+    return command_fail (command, g_steal_pointer (&error));
+  options->weights = *weights;
+  options->values = values;
+  options->run = g_file_test (path, G_FILE_TEST_IS_DIR) ? path : NULL;
+  *predictor = loom_predictor_new (graph, options, &error);
+  return *predictor != NULL ? 0 : command_fail (command, g_steal_pointer (&error));
 }
 
 LoomJson *

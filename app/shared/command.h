@@ -84,6 +84,10 @@ char *command_train_options (const char *precision, gboolean tf32, const char *d
 /* If path is the folder of a run and *weights is NULL (no --weights), *weights receives the path of the run's newest;
  * FALSE if it has none yet. */
 gboolean command_run_weights (const char *path, char **weights, GError **error);
+/* Makes a predictor of the graph or run in a path, with these options. weights: as above; a graph without any is USAGE.
+ * adapter: as in command_merge_adapter(), or NULL. Returns 0, or the exit status after a message. */
+int command_open_predictor (const Command *command, const char *path, char **weights, const char *adapter,
+                            LoomPredictorOptions *options, LoomPredictor **predictor);
 
 /* Makes foreign text safe for a terminal: control characters are escaped (\u001b), because they could control the
  * terminal. command_printable() is for text within a line: it escapes line ends, too, and cuts after 200 characters;

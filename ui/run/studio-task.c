@@ -98,12 +98,8 @@ static void
 read_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
   Read *read = data;
-  GError *error = NULL;
-  StudioTaskData *samples = studio_task_data_read (read->alone, &read->query, &error);
-  if (samples != NULL)
-    g_task_return_pointer (task, samples, (GDestroyNotify)studio_task_data_free);
-  else
-    g_task_return_error (task, error);
+
+  studio_task_data_return (task, read->alone, &read->query);
 }
 
 static void

@@ -266,13 +266,8 @@ static void
 read_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
   const Work *work = data;
-  GError *error = NULL;
-  StudioTaskData *samples = studio_task_data_read (work->alone, &work->query, &error);
 
-  if (samples != NULL)
-    g_task_return_pointer (task, samples, (GDestroyNotify)studio_task_data_free);
-  else
-    g_task_return_error (task, error);
+  studio_task_data_return (task, work->alone, &work->query);
 }
 
 static void

@@ -166,8 +166,8 @@ read_from (const LoomDataset *dataset, const StudioTaskQuery *query, GError **er
   return data;
 }
 
-StudioTaskData *
-studio_task_data_read (const LoomGraph *alone, const StudioTaskQuery *query, GError **error)
+static StudioTaskData *
+read_samples (const LoomGraph *alone, const StudioTaskQuery *query, GError **error)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   const char *refusal = studio_figure_sample_refusal (alone);
@@ -180,4 +180,16 @@ studio_task_data_read (const LoomGraph *alone, const StudioTaskQuery *query, GEr
   g_autoptr (LoomNet) net = loom_net_new (alone, NULL, faults);
   g_autoptr (LoomDataset) dataset = loom_net_open_dataset (net, 0, loom_graph_get_folder (alone), error);
   return dataset ? read_from (dataset, query, error) : NULL;
+}
+
+void
+studio_task_data_return (GTask *task, const LoomGraph *alone, const StudioTaskQuery *query)
+{
+  GError *error = NULL;
+  StudioTaskData *samples = read_samples (alone, query, &error);
+
+  if (samples != NULL)
+    g_task_return_pointer (task, samples, (GDestroyNotify)studio_task_data_free);
+  else
+    g_task_return_error (task, error);
 }

@@ -1,6 +1,8 @@
 /* Reads samples of a data set as plain numbers, for the task view. */
 #pragma once
 
+#include <gio/gio.h>
+
 #include "engine/loom.h"
 
 /* How far samples are prepared. */
@@ -62,9 +64,10 @@ typedef struct
   float *shift, *scale;
 } StudioTaskData;
 
-/* Opens the data set of a graph made by studio_figure_sample_graph() and reads from it; slow, for threads. Errors:
- * those of loom_dataset_open(); DATA if there are no samples, or too many to open for a view. */
-StudioTaskData *studio_task_data_read (const LoomGraph *alone, const StudioTaskQuery *query, GError **error);
+/* Opens the data set of a graph made by studio_figure_sample_graph() and reads from it, in a thread: the StudioTaskData
+ * is the result of the task. Errors: those of loom_dataset_open(); DATA if there are no samples, or too many to open
+ * for a view. */
+void studio_task_data_return (GTask *task, const LoomGraph *alone, const StudioTaskQuery *query);
 void studio_task_data_free (StudioTaskData *data);
 /* Normalises the numbers of one sample, x_size of them, or undoes it. */
 void studio_task_data_normalise (const StudioTaskData *data, float *x, gboolean undo);
