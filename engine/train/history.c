@@ -10,6 +10,8 @@
 #define RECENT    32    /* states by which the size of the next ones is estimated */
 #define FIRST     8     /* states, until the size of the next ones can be estimated */
 #define WIDE      1.05  /* of even gaps: a wider one among the first keeps its extra state */
+#define EARLY     0.07  /* of a gap: by so much the first ones are narrower, if states may become smaller */
+#define GROWTH    1.005 /* of the latest states, from which on they become larger */
 #define TOLERANCE 1.15  /* of even gaps, with which a run that was given more epochs continues */
 
 void
@@ -106,14 +108,30 @@ even_gap (const History *self)
   return steps_for_each (self->total, FOR_GAPS * MIN (MOST, (double)self->budget / mean));
 }
 
-/* The steps from the newest state that is not extra to the next one. */
+/* Packed states become smaller during a run, as units die and the rate falls, unless the latest ones are larger than
+ * those before. */
+static gboolean
+may_shrink (const History *self)
+{
+  double bytes[2] = { 0 };
+  guint n = 0;
+
+  for (guint i = self->state->len; i-- > 0 && n < 2 * FIRST;)
+    if (nth (self, i)->base >= 0)
+      bytes[n++ / FIRST] += (double)nth (self, i)->bytes;
+  return n > 0 && (n < 2 * FIRST || bytes[0] <= GROWTH * bytes[1]);
+}
+
+/* The steps from the newest state that is not extra to the next one. If all states counted as the latest ones, and
+ * later ones are smaller, the first gaps would be the widest. */
 static gint64
 next_gap (const History *self)
 {
-  const gint64 even = even_gap (self), newest = MAX (0, newest_lasting (self));
+  const gint64 even = even_gap (self), newest = MAX (0, newest_lasting (self)), more = self->total - newest;
   const double space = FOR_GAPS * (double)self->budget - (double)(self->bytes - self->extra_bytes);
-  const gint64 left
-      = steps_for_each (self->total - newest, MIN (MOST - (double)self->state->len, space / mean_bytes (self)));
+  const double states = MIN (MOST - (double)self->state->len, space / mean_bytes (self));
+  const double narrower = may_shrink (self) ? 1 - EARLY * (double)more / (double)MAX (1, self->total) : 1;
+  const gint64 left = steps_for_each (more, states / narrower);
 
   /* Too few are left: others are removed, and all become less dense. */
   return newest < self->total && (double)left <= TOLERANCE * (double)even ? left : even;

@@ -3,7 +3,8 @@
  * Slots are matched by name, because plans that are made later add slots. A list of values has all slots of its time;
  * those that a state does not keep are NULL.
  *
- * A pack is a head, and by slot its name, the number of its bytes, a sum of its words, and the packed words. The sum
+ * A pack is a head, and by slot its name, the number of its bytes, a sum of its words, and the packed words; the length
+ * of the name has a bit for words without signs. The sum
  * finds what a loss of power has left, and a base that is not the right one. Numbers are little-endian, as in
  * safetensors. */
 #include "engine/train/state-pack.h"
@@ -15,6 +16,7 @@
 #include <string.h>
 
 #define PIECE (1 << 20) /* words that are packed between two checks of the length: a multiple of a block's */
+#define UNSIGNED (G_GUINT64_CONSTANT (1) << 63)          /* in the length of a name: no word has its sign bit */
 #define MAGIC G_GUINT64_CONSTANT (0x314b43415057474c) /* "LGWPACK1" */
 
 typedef struct
@@ -108,6 +110,12 @@ sum_of (const LoomTensor *value)
 }
 
 static gboolean
+is_unsigned (const LoomTensor *value)
+{
+  return value == NULL || words_are_unsigned (value->data, value->bytes / 4);
+}
+
+static gboolean
 fits (const GByteArray *out, gsize more, gsize most)
 {
   return out->len + more <= most;
@@ -115,7 +123,7 @@ fits (const GByteArray *out, gsize more, gsize most)
 
 /* Bytes after the last whole word follow as they are. FALSE: they may take more than `most` bytes. */
 static gboolean
-pack_value (GByteArray *out, const LoomTensor *value, const LoomTensor *base, gsize most)
+pack_value (GByteArray *out, const LoomTensor *value, const LoomTensor *base, gboolean is_unsigned, gsize most)
 {
   const gsize words = value->bytes / 4;
   const guint32 *word = value->data, *earlier = base != NULL ? base->data : NULL;
@@ -126,7 +134,7 @@ pack_value (GByteArray *out, const LoomTensor *value, const LoomTensor *base, gs
 
       if (!fits (out, WORDS_PACKED_MOST (n), most))
         return FALSE;
-      words_pack (out, word + i, earlier != NULL ? earlier + i : NULL, n);
+      words_pack (out, word + i, earlier != NULL ? earlier + i : NULL, n, is_unsigned);
     }
   if (!fits (out, value->bytes - 4 * words, most))
     return FALSE;
@@ -143,7 +151,8 @@ state_pack (LoomState *state, const GPtrArray *value, gint64 base_step, const GP
   g_byte_array_append (out, (const guint8 *)&head, sizeof head);
   for (guint i = 0; i < value->len; i++)
     {
-      const LoomTensor *one = value->pdata[i];
+      const LoomTensor *one = value->pdata[i], *before = value_of (base, i);
+      const gboolean plain = one != NULL && is_unsigned (one) && is_unsigned (before);
       const char *name;
       SlotHead slot = { 0 };
 
@@ -153,9 +162,10 @@ state_pack (LoomState *state, const GPtrArray *value, gint64 base_step, const GP
       slot = (SlotHead){ strlen (name), one->bytes, sum_of (one) };
       if (!fits (out, sizeof slot + slot.name, most))
         return NULL;
+      slot.name |= plain ? UNSIGNED : 0;
       g_byte_array_append (out, (const guint8 *)&slot, sizeof slot);
-      g_byte_array_append (out, (const guint8 *)name, (guint)slot.name);
-      if (!pack_value (out, one, value_of (base, i), most))
+      g_byte_array_append (out, (const guint8 *)name, (guint)strlen (name));
+      if (!pack_value (out, one, before, plain, most))
         return NULL;
     }
   return g_byte_array_free_to_bytes (g_steal_pointer (&out));
@@ -204,11 +214,15 @@ state_pack_base (GBytes *pack, gint64 *base_step)
 
 /* The head of the next value. Returns its slot; -1: it is damaged, or of another run. */
 static int
-read_slot (LoomState *state, const guint8 **at, const guint8 *end, SlotHead *slot)
+read_slot (LoomState *state, const guint8 **at, const guint8 *end, SlotHead *slot, gboolean *plain)
 {
   g_autofree char *name = NULL;
 
-  if (!take (at, end, slot, sizeof *slot) || (gsize)(end - *at) < slot->name)
+  if (!take (at, end, slot, sizeof *slot))
+    return -1;
+  *plain = (slot->name & UNSIGNED) != 0;
+  slot->name &= ~UNSIGNED;
+  if ((gsize)(end - *at) < slot->name)
     return -1;
   name = g_strndup ((const char *)*at, slot->name);
   *at += slot->name;
@@ -217,7 +231,7 @@ read_slot (LoomState *state, const guint8 **at, const guint8 *end, SlotHead *slo
 
 /* NULL without an error: it is damaged. */
 static LoomTensor *
-unpack_value (LoomState *state, guint i, const SlotHead *slot, const guint8 **at, const guint8 *end,
+unpack_value (LoomState *state, guint i, const SlotHead *slot, gboolean plain, const guint8 **at, const guint8 *end,
               const LoomTensor *base, GError **error)
 {
   g_autoptr (LoomTensor) value = NULL;
@@ -229,7 +243,8 @@ unpack_value (LoomState *state, guint i, const SlotHead *slot, const guint8 **at
   if (value == NULL)
     return NULL;
   words = value->bytes / 4;
-  if (slot->bytes != value->bytes || !words_unpack (at, end, value->data, base != NULL ? base->data : NULL, words)
+  if (slot->bytes != value->bytes
+      || !words_unpack (at, end, value->data, base != NULL ? base->data : NULL, words, plain)
       || !take (at, end, (guint8 *)value->data + 4 * words, value->bytes - 4 * words) || slot->sum != sum_of (value))
     return NULL;
   return g_steal_pointer (&value);
@@ -265,11 +280,12 @@ unpack (LoomState *state, GBytes *pack, const GPtrArray *base, GError **error)
   for (guint64 n = 0; ok && n < head.n_slots; n++)
     {
       SlotHead slot;
-      const int i = read_slot (state, &at, end, &slot);
+      gboolean plain;
+      const int i = read_slot (state, &at, end, &slot, &plain);
 
       ok = i >= 0 && list->pdata[i] == NULL;
       if (ok)
-        list->pdata[i] = unpack_value (state, (guint)i, &slot, &at, end, value_of (base, (guint)i), &local);
+        list->pdata[i] = unpack_value (state, (guint)i, &slot, plain, &at, end, value_of (base, (guint)i), &local);
       ok = ok && list->pdata[i] != NULL;
     }
   if (ok && is_whole (state, list))

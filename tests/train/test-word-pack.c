@@ -70,6 +70,21 @@ decayed (guint i, guint32 base, GRand *rand)
   return bits_of (value_of (base) * 0.2725f);
 }
 
+/* One of 40 is another number. */
+static guint32
+mostly_moved (guint i, guint32 base, GRand *rand)
+{
+  return i % 40 == 7 ? g_rand_int (rand) : moved (i, base, rand);
+}
+
+static guint32
+squared (guint i, guint32 base, GRand *rand)
+{
+  const float value = (float)g_rand_double_range (rand, 0.01, 1);
+
+  return bits_of (value * value);
+}
+
 /* Infinities, NaN, denormal numbers, both zeros, and ordinary ones. */
 static guint32
 special (guint i, guint32 base, GRand *rand)
@@ -80,10 +95,11 @@ special (guint i, guint32 base, GRand *rand)
   return word[g_rand_int_range (rand, 0, G_N_ELEMENTS (word))];
 }
 
-static const Case cases[] = { { "any", 1.04f, any },        { "same", 0.01f, same },
-                              { "zero", 0.01f, zero },      { "half-zero", 0.45f, half_zero },
-                              { "moved", 0.6f, moved },     { "decayed", 0.15f, decayed },
-                              { "special", 1.04f, special } };
+static const Case cases[] = { { "any", 1.04f, any },         { "same", 0.01f, same },
+                              { "zero", 0.01f, zero },       { "half-zero", 0.45f, half_zero },
+                              { "moved", 0.6f, moved },      { "decayed", 0.15f, decayed },
+                              { "special", 1.04f, special }, { "mostly-moved", 0.67f, mostly_moved },
+                              { "squared", 0.89f, squared } };
 
 static void
 test_round_trip (gconstpointer data)
@@ -98,19 +114,28 @@ test_round_trip (gconstpointer data)
         g_autoptr (GByteArray) out = g_byte_array_new ();
         const guint n = round == 0 ? N : (guint)g_rand_int_range (rand, 0, N);
         const guint8 *at;
+        gboolean plain;
 
         for (guint i = 0; i < N; i++)
           {
-            base[i] = round % 4 == 3 ? special (i, 0, rand) : bits_of ((float)g_rand_double_range (rand, -1, 1));
+            base[i] = round % 4 == 3 ? special (i, 0, rand)
+                                     : bits_of ((float)g_rand_double_range (rand, round % 4 == 1 ? 0 : -1, 1));
             now[i] = c->now (i, base[i], rand);
             back[i] = 5;
           }
-        words_pack (out, now, with_base ? base : NULL, n);
+        plain = words_are_unsigned (now, n) && (!with_base || words_are_unsigned (base, n));
+        words_pack (out, now, with_base ? base : NULL, n, plain);
         g_assert_cmpuint (out->len, <=, WORDS_PACKED_MOST (n));
         at = out->data;
-        g_assert_true (words_unpack (&at, out->data + out->len, back, with_base ? base : NULL, n));
+        g_assert_true (words_unpack (&at, out->data + out->len, back, with_base ? base : NULL, n, plain));
         g_assert_true (at == out->data + out->len);
         g_assert_cmpmem (now, n * sizeof *now, back, n * sizeof *back);
+        if (plain && n > 0)
+          {
+            g_autoptr (GByteArray) with_signs = g_byte_array_new ();
+            words_pack (with_signs, now, with_base ? base : NULL, n, FALSE);
+            g_assert_cmpuint (out->len, <=, with_signs->len);
+          }
         if (round == 0 && with_base)
           {
             g_test_message ("%.3f", (double)out->len / (4.0 * N));
@@ -120,14 +145,14 @@ test_round_trip (gconstpointer data)
         for (guint length = 0; length < out->len; length += 1 + out->len / 50)
           {
             at = out->data;
-            g_assert_false (words_unpack (&at, out->data + length, back, with_base ? base : NULL, n));
+            g_assert_false (words_unpack (&at, out->data + length, back, with_base ? base : NULL, n, plain));
           }
         /* A changed byte is read without a fault of memory, whatever it becomes. */
         for (guint k = 0; k < 20 && out->len > 0; k++)
           {
             out->data[g_rand_int_range (rand, 0, (gint32)out->len)] ^= (guint8)g_rand_int (rand);
             at = out->data;
-            words_unpack (&at, out->data + out->len, back, with_base ? base : NULL, n);
+            words_unpack (&at, out->data + out->len, back, with_base ? base : NULL, n, plain);
           }
       }
 }
