@@ -153,6 +153,19 @@ def sweep_layer(t, s):
     t.holds(s, lambda g: g.number("changes") == 1, "the graph keeps its width")
 
 
+def queue(t, s):
+    """Runs that wait for one that is paused."""
+    runs = of("runs")(s.look())
+    s.key("ctrl+shift+Return")
+    s.wait("a paused run", lambda g: g.state["run"] == "paused" and g.number("step") == 1, 10)
+    for n in (1, 2):
+        s.key("ctrl+alt+q")
+        s.wait("%d wait" % n, lambda g: of("queue")(g) == n, 5)
+    s.press("Resume")
+    t.holds(s, lambda g: of("queue")(g) == 0 and g.state["run"] == "done" and of("runs")(g) == runs + 3,
+            "two runs that were added to the queue are trained after the present one", 30)
+
+
 def body(t):
     with tempfile.TemporaryDirectory(prefix="gradloom-runs-") as folder:
         make_runs(folder)
@@ -167,6 +180,7 @@ def body(t):
             trash(t, s, folder)
             sweep(t, s)
             sweep_layer(t, s)
+            queue(t, s)
 
 
 if __name__ == "__main__":
