@@ -545,8 +545,14 @@ run_train (const Command *command, int argc, char **argv)
     return command_usage (command, "Each rank reads the graph, so it cannot be standard input. Save it in a file.");
   launch.graph = resume == NULL && replayed == NULL && branch == NULL ? argv[1] : NULL;
   g_auto (TrainReplay) replay = { NULL };
+  g_autofree char *replayed_graph = replayed != NULL ? g_build_filename (replayed, "graph.xml", NULL) : NULL;
   if (replayed != NULL && !train_replay_read (&replay, replayed, &options, &error))
     return command_fail (command, g_steal_pointer (&error));
+  if (replay.settings.ranks > 1)
+    {
+      launch.ranks = ranks = replay.settings.ranks;
+      launch.graph = replayed_graph;
+    }
   if (train_launch (command, words, &launch, &options, &launched))
     return launched;
   train_signals_block (&signals);
@@ -643,8 +649,8 @@ const Command command_train = {
     "run goes on if the connection is lost; gradloom attach shows it again and gets what is missing.\n\n"
     "--replay RUN repeats a run from its beginning to its newest checkpoint, with every number that was changed while\n"
     "it trained (learning rate, momentum, weight decay, dropout, clipping, batch size) changed at the same step:\n"
-    "weights and losses have the same bits, with the same program, device and threads. A host's run is repeated "
-    "there.\n\n"
+    "weights and losses have the same bits, with the same program and device. Threads and ranks are those of the run,\n"
+    "and the run of a host is repeated there.\n\n"
     "--branch RUN --step N --out NEW begins a run with the state of RUN after step N and continues from there. The\n"
     "state is that of the nearest earlier checkpoint in checkpoints/ or history/ of RUN, from which the steps up to\n"
     "N are computed again. --history sets the megabytes of history/: its states are dense lately and sparse before,\n"

@@ -10,13 +10,6 @@ train_replay_read (TrainReplay *self, const char *run, LoomTrainerOptions *optio
   self->graph = folder != NULL ? loom_run_read (run, &self->settings, error) : NULL;
   if (self->graph == NULL)
     return FALSE;
-  if (self->settings.ranks > 1)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "The run in %s was trained by %d ranks. --replay repeats runs of one rank.", run,
-                   self->settings.ranks);
-      return FALSE;
-    }
   checkpoints = loom_folder_enter (folder, LOOM_RUN_CHECKPOINTS, FALSE, NULL);
   steps = loom_run_checkpoint_steps (checkpoints);
   options->replay = options->costs_of = run;

@@ -11,7 +11,7 @@ typedef struct
 
 /* Reads graph and settings of the run in a folder, and sets the options that repeat it: its changed numbers and costs,
  * and, as far as they are not set, device, threads, and the step of its newest checkpoint as the last. The options hold
- * strings of *self. Errors: those of loom_run_read(); USAGE for a run of several ranks. */
+ * strings of *self. The caller starts as many ranks as the run had. Errors: those of loom_run_read(). */
 gboolean train_replay_read (TrainReplay *self, const char *run, LoomTrainerOptions *options, GError **error);
 void train_replay_clear (TrainReplay *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TrainReplay, train_replay_clear)

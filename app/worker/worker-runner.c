@@ -274,6 +274,11 @@ build_trainer (WorkerRunner *runner, Job *job, GError **error)
       g_clear_pointer (&job->graph, loom_graph_unref);
       job->graph = loom_graph_ref (replay.graph);
       job->start.threads = options.threads;
+      job->start.ranks = replay.settings.ranks;
+      /* Ranks have their options longer than this function. */
+      if (job->start.device == NULL)
+        job->start.device = g_strdup (options.device);
+      options.device = job->start.device;
     }
   if (folder != NULL)
     options.trace = job->trace = g_build_filename (folder, LOOM_TRACE_FILE, NULL);

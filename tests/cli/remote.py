@@ -191,6 +191,9 @@ def ranks(far):
     ok(r.returncode == 0 and say(r, 'done') and b'"ranks":2' in read(far.folder + '/ranks/run.json').replace(b' ', b''),
        'a run there can have several ranks')
     ok(b'strategy="zero1"' in read(far.folder + '/ranks/graph.xml'), 'and a strategy')
+    r = far.run('train', '--replay', 'ranks', '--out', 'ranks-again')
+    ok(r.returncode == 0 and read(far.folder + '/ranks-again/weights.safetensors') == read(far.folder + '/ranks/weights.safetensors')
+       and b'"ranks":2' in read(far.folder + '/ranks-again/run.json').replace(b' ', b''), 'and is repeated by them')
 
 
 def devices(far):

@@ -104,6 +104,29 @@ test_resume (void)
   compare_weights ("whole/weights.safetensors", "parts/weights.safetensors");
 }
 
+/* A run of two ranks, whose rate was changed, is repeated by two ranks. */
+static void
+test_replay (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml"), *first = NULL, *again = NULL;
+  gsize n, m;
+
+  if (!cli_has_mpi ())
+    return;
+  cli_expect (0, NULL, "train", path, "--batch-size", "50", "--ranks", "2", "--steps", "3", "--out", "changed");
+  cli_expect (0, NULL, "train", "--resume", "changed", "--ranks", "2", "--lr", "0.5", "--steps", "7");
+  cli_expect (0, NULL, "train", "--replay", "changed", "--out", "repeated");
+  g_assert_true (g_file_get_contents ("changed/weights.safetensors", &first, &n, NULL));
+  g_assert_true (g_file_get_contents ("repeated/weights.safetensors", &again, &m, NULL));
+  g_assert_cmpmem (first, n, again, m);
+  g_clear_pointer (&first, g_free);
+  g_clear_pointer (&again, g_free);
+  g_assert_true (g_file_get_contents ("changed/events.jsonl", &first, &n, NULL));
+  g_assert_true (g_file_get_contents ("repeated/events.jsonl", &again, &m, NULL));
+  g_assert_nonnull (strstr (first, "\"hyper\""));
+  g_assert_cmpmem (first, n, again, m);
+}
+
 /* Ranks with shards of all state write whole tensors, from which any number of ranks resumes, with other shards. */
 static void
 test_divided (void)
@@ -668,6 +691,7 @@ TEST_FILE (argc, argv)
   cli_enter ();
   g_test_add_func ("/cli/ranks/equal", test_equal);
   g_test_add_func ("/cli/ranks/resume", test_resume);
+  g_test_add_func ("/cli/ranks/replay", test_replay);
   g_test_add_func ("/cli/ranks/stages", test_stages);
   g_test_add_func ("/cli/ranks/divided", test_divided);
   g_test_add_func ("/cli/ranks/mesh", test_mesh);
