@@ -108,8 +108,8 @@ even_gap (const History *self)
   return steps_for_each (self->total, FOR_GAPS * MIN (MOST, (double)self->budget / mean));
 }
 
-/* Packed states become smaller during a run, as units die and the rate falls, unless the latest ones are larger than
- * those before. */
+/* Packed states, of which some are extra, become smaller during a run, as units die and the rate falls, unless the
+ * latest ones are larger than those before. */
 static gboolean
 may_shrink (const History *self)
 {
@@ -119,7 +119,7 @@ may_shrink (const History *self)
   for (guint i = self->state->len; i-- > 0 && n < 2 * FIRST;)
     if (nth (self, i)->base >= 0)
       bytes[n++ / FIRST] += (double)nth (self, i)->bytes;
-  return n > 0 && (n < 2 * FIRST || bytes[0] <= GROWTH * bytes[1]);
+  return (n > 0 || self->has_extras) && (n < 2 * FIRST || bytes[0] <= GROWTH * bytes[1]);
 }
 
 /* The steps from the newest state that is not extra to the next one. If all states counted as the latest ones, and

@@ -13,11 +13,12 @@
  * Writing takes at most a fortieth of the run's time to the disk and half of that to memory. What it costs is the
  * median of the latest states, so that one during which another program ran does not widen a gap.
  *
- * In figures, of 100,000 steps of fashion-lenet (Adam, 2.48 MB): packed states take 1.22 to 1.29 MB in the first 34,000
- * steps, so that 200 MB hold about 158. Even gaps are 630 steps, and the widest 660: 0.94 s at 700 steps/s, and 15 ms to
- * read a state. Smaller states alone shorten that: 26 of 32 bits of Adam's averages are noise, except of units that are
- * dead. 1.5 GB of memory hold 600 plain copies: 170 steps, 0.24 s. Writing a state takes as long as two steps of
- * training, a copy a fifth of one. tests/bench/travelling.c measures it.
+ * In figures, of 100,000 steps of fashion-lenet (Adam, 2.48 MB): packed states take 1.26 MB in the first 48,000 steps,
+ * and 1.08 MB later, when the loss is close to 0, so that 200 MB hold 165 to 170. Even gaps are 600 steps, and the
+ * widest, of the first states, 655: 0.94 s at 700 steps/s, and 15 ms to read a state. Smaller states alone shorten
+ * that: 26 of 32 bits of Adam's averages are noise, except of units that are dead. 1.5 GB of memory hold 600 plain
+ * copies: 170 steps, 0.24 s. Writing a state takes as long as two steps of training, a copy a fifth of one.
+ * tests/bench/travelling.c measures it.
  *
  * The same rule chooses states in history/STEP of the run's folder, next to checkpoints/ from which a run is resumed,
  * and states in memory (moments.h). */
