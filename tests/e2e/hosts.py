@@ -77,17 +77,17 @@ def refused(t, s, far, path):
 
 
 def device(t, s, far, path):
-    """A device that only the host has: its memory is that of the gauge."""
-    far.install("export GRADLOOM_CPU_DEVICES=2")
+    """A device that only the host has: its memory is that of the gauge, and ranks are planned without it."""
+    far.install("""[ "$2" != devices ] || { '%s' remote devices | sed 's/"ref"/"cuda:0"/'; exit; }""" % GRADLOOM)
     with open(path, encoding="utf-8") as f:
         text = f.read()
     with open(path, "w", encoding="utf-8") as f:
-        f.write(text.replace("<train ", '<train device="cpu:1" '))
+        f.write(text.replace("<train ", '<train device="cuda:0" '))
     begin(s, [path])
     s.key("ctrl+shift+v")
-    s.wait("not here", lambda g: g.has("The device “cpu:1” is not on this machine."), 10)
+    s.wait("not here", lambda g: g.has("The device “cuda:0” is not on this machine."), 10)
     s.fill("the host", field, "box")
-    g = t.holds(s, lambda g: g.find("cpu:1 · ", exact=False) and not g.has("is not on"),
+    g = t.holds(s, lambda g: g.find("cuda:0 · ", exact=False) and g.find("Rank 0") and not g.has("is not on"),
                 "the devices of a host are those to choose from", 20)
     s.key("Escape")
     g = t.holds(s, lambda g: not g.find("Devices of the Next Run") and any(GAUGE.match(n) for _, n, _ in g.widgets), "and its memory is in the gauge", 20)

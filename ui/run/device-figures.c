@@ -104,11 +104,12 @@ shards_cb (GObject *source, GAsyncResult *result, gpointer data)
 }
 
 void
-device_figures_request_shards (DeviceFigures *self, int ranks)
+device_figures_request_shards (DeviceFigures *self, int ranks, const char *device)
 {
   LoomGraph *graph = studio_document_get_graph (self->document);
   g_autofree char *xml = NULL, *number = g_strdup_printf ("%d", ranks);
-  const char *const words[] = { "plan", "-", "--memory", "--json", "--ranks", number, NULL };
+  const char *const words[]
+      = { "plan", "-", "--memory", "--json", "--ranks", number, device != NULL ? "--device" : NULL, device, NULL };
 
   cancel (&self->loading);
   if (g_strcmp0 (self->timed, studio_document_hash (self->document)) != 0)

@@ -22,8 +22,9 @@ typedef struct _DeviceFigures DeviceFigures;
 /* changed is called when an answer has come. */
 DeviceFigures *device_figures_new (StudioDocument *document, void (*changed) (gpointer data), gpointer data);
 void device_figures_free (DeviceFigures *self);
-/* Computes the shards of this number of ranks again, and forgets the times of another graph. */
-void device_figures_request_shards (DeviceFigures *self, int ranks);
+/* Computes the shards of this number of ranks again, and forgets the times of another graph. device NULL: the graph's.
+ */
+void device_figures_request_shards (DeviceFigures *self, int ranks, const char *device);
 /* Measures kernels for some seconds, for 1, 2 and 4 replicas of this number of ranks each. */
 void device_figures_request_times (DeviceFigures *self, int replica);
 

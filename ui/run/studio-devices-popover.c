@@ -261,10 +261,13 @@ static gboolean
 request_cb (gpointer data)
 {
   Devices *self = data;
+  const LoomElement *train = find_train (self);
+  const char *device = train != NULL ? loom_element_get (train, "device") : NULL;
 
   self->timer = 0;
-  if (find_train (self) != NULL && loom_faults_count (studio_document_get_faults (self->document)) == 0)
-    device_figures_request_shards (self->figures, studio_run_get_ranks (self->run));
+  device = device != NULL && studio_run_get_host (self->run) != NULL ? studio_devices_stand_in (device) : NULL;
+  if (train != NULL && loom_faults_count (studio_document_get_faults (self->document)) == 0)
+    device_figures_request_shards (self->figures, studio_run_get_ranks (self->run), device);
   return G_SOURCE_REMOVE;
 }
 

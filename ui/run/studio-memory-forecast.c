@@ -96,15 +96,6 @@ can_train (StudioMemoryForecast *self)
 
 static gboolean timer_cb (gpointer data);
 
-/* A device that only the host has is planned as a processor. */
-static const char *
-device_of_host (const char *device)
-{
-  const char *const *names = studio_devices_get_names (studio_devices_get ());
-
-  return names != NULL && g_strv_contains (names, device) ? device : "cpu";
-}
-
 static void
 plan (StudioMemoryForecast *self, const char *xml, const char *device, gint64 there)
 {
@@ -167,7 +158,7 @@ timer_cb (gpointer data)
   if (can_train (self) && (host == NULL || there > 0))
     xml = studio_document_dup_text_for_process (self->document, NULL);
   if (xml != NULL)
-    plan (self, xml, device_of_host (device), there);
+    plan (self, xml, studio_devices_stand_in (device), there);
   else
     set_figures (self, NULL);
   return G_SOURCE_REMOVE;

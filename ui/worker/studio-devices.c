@@ -205,6 +205,14 @@ studio_devices_ask_host (StudioDevices *self)
     ask (self);
 }
 
+const char *
+studio_devices_stand_in (const char *device)
+{
+  const char *const *names = studio_devices_get_names (studio_devices_get ());
+
+  return names != NULL && g_strv_contains (names, device) ? device : "cpu";
+}
+
 void
 studio_devices_ask_again (StudioDevices *self)
 {

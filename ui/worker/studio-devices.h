@@ -23,5 +23,7 @@ void studio_devices_ask_host (StudioDevices *self);
 const char *studio_devices_get_fault (StudioDevices *self);
 /* The free memory of a device in bytes; 0: unknown. */
 gint64 studio_devices_get_free (StudioDevices *self, const char *name);
+/* The device that this machine plans with for that of a host: a processor if it does not have it itself. */
+const char *studio_devices_stand_in (const char *device);
 /* Requests the details again if there are cards, because free memory changes; emits "details". */
 void studio_devices_ask_again (StudioDevices *self);
