@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "gradloom-resources.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
 #include "tests/ui/document-test.h"
@@ -724,6 +725,7 @@ TEST_FILE (argc, argv)
   g_setenv ("GTK_A11Y", "test", TRUE);
   gtk_test_init (&argc, &argv, NULL);
   adw_init ();
+  gradloom_register_resource ();
   g_test_add_func ("/pins/every-kind", test_every_kind);
   g_test_add_func ("/pins/large-text", test_large_text);
   g_test_add_func ("/pins/views", test_views);

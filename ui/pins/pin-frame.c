@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-template.h"
 #include "ui/pins/pin-subject.h"
 
 #define GRIP 14
@@ -308,55 +309,26 @@ make_grip (Frame *self)
 
 /* ---- construction -------------------------------------------------------------------- */
 
-/* Not focusable: the keys of the view do the same, and Tab goes from pin to pin. */
 static void
-add_tool (GtkWidget *tools, GtkWidget *button, const char *words)
+set_popup (GtkWidget *button, GtkMenuButtonCreatePopupFunc popup, Frame *self)
 {
-  gtk_widget_add_css_class (button, "flat");
-  gtk_widget_set_focusable (button, FALSE);
-  gtk_widget_set_focus_on_click (button, FALSE);
-  gtk_widget_set_tooltip_text (button, words);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, words, -1);
-  gtk_box_append (GTK_BOX (tools), button);
-}
-
-static GtkWidget *
-menu_button (const char *icon, GtkMenuButtonCreatePopupFunc popup, Frame *self)
-{
-  GtkWidget *button = gtk_menu_button_new ();
   g_autoptr (GMenu) menu = g_menu_new ();
 
   gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (button), G_MENU_MODEL (menu));
-  gtk_menu_button_set_icon_name (GTK_MENU_BUTTON (button), icon);
   gtk_menu_button_set_create_popup_func (GTK_MENU_BUTTON (button), popup, self, NULL);
   /* The button takes no focus, so that it would stay in the menu. */
   g_signal_connect_object (gtk_menu_button_get_popover (GTK_MENU_BUTTON (button)), "closed",
                            G_CALLBACK (gtk_widget_grab_focus), self->view, G_CONNECT_SWAPPED);
-  return button;
 }
 
 static GtkWidget *
 make_tools (Frame *self)
 {
-  GtkWidget *tools = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0), *close, *back, *forth;
+  GtkWidget *tools = studio_template_new ("pin-tools.ui");
 
-  gtk_widget_add_css_class (tools, "pin-tools");
-  gtk_widget_set_halign (tools, GTK_ALIGN_START);
-  gtk_widget_set_valign (tools, GTK_ALIGN_END);
-  back = gtk_button_new_from_icon_name ("go-previous-symbolic");
-  gtk_actionable_set_action_name (GTK_ACTIONABLE (back), "pin.step");
-  gtk_actionable_set_action_target (GTK_ACTIONABLE (back), "(ii)", 0, -1);
-  add_tool (tools, back, _ ("Previous (Left)"));
-  forth = gtk_button_new_from_icon_name ("go-next-symbolic");
-  gtk_actionable_set_action_name (GTK_ACTIONABLE (forth), "pin.step");
-  gtk_actionable_set_action_target (GTK_ACTIONABLE (forth), "(ii)", 0, 1);
-  add_tool (tools, forth, _ ("Next (Right)"));
-  add_tool (tools, menu_button ("view-grid-symbolic", popup_kinds_cb, self), _ ("Kind (1 to 9)"));
-  self->menu = menu_button ("view-more-symbolic", popup_menu_cb, self);
-  add_tool (tools, self->menu, _ ("Menu of the Pin (Shift+F10)"));
-  close = gtk_button_new_from_icon_name ("window-close-symbolic");
-  gtk_actionable_set_action_name (GTK_ACTIONABLE (close), "pin.close");
-  add_tool (tools, close, _ ("Close (Delete)"));
+  STUDIO_TEMPLATE_FIELDS (tools, self, menu);
+  set_popup (g_object_get_data (G_OBJECT (tools), "kinds"), popup_kinds_cb, self);
+  set_popup (self->menu, popup_menu_cb, self);
   return tools;
 }
 
