@@ -25,15 +25,3 @@ eval_choice_new (const char *const *titles, const char *name)
   gtk_widget_set_hexpand (choice, TRUE);
   return choice;
 }
-
-GtkWidget *
-eval_button_new (const char *icon, const char *title, GCallback pressed, gpointer data)
-{
-  GtkWidget *button = gtk_button_new_from_icon_name (icon);
-
-  gtk_widget_set_tooltip_text (button, title);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, title, -1);
-  gtk_widget_add_css_class (button, "flat");
-  g_signal_connect_swapped (button, "clicked", pressed, data);
-  return button;
-}

@@ -5,7 +5,5 @@
 
 /* A sentence that wraps, with a style class. */
 GtkWidget *eval_label_new (const char *style);
-/* A flat button with an icon; pressed gets data alone. */
-GtkWidget *eval_button_new (const char *icon, const char *title, GCallback pressed, gpointer data);
 /* A drop-down list with a name. Signal "notify::selected". */
 GtkWidget *eval_choice_new (const char *const *titles, const char *name);

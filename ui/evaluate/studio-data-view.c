@@ -1,10 +1,11 @@
 /* Implements studio-data-view.h. */
-#include "ui/evaluate/eval-widgets.h"
 #include "ui/evaluate/studio-data-view.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
 
+#include "ui/charts/studio-choice-name.h"
+#include "ui/charts/studio-template.h"
 #include "ui/evaluate/sample-source.h"
 #include "ui/scene/studio-format.h"
 #include "ui/task/studio-task-view.h"
@@ -20,12 +21,6 @@ struct _StudioDataView
 };
 
 G_DEFINE_FINAL_TYPE (StudioDataView, studio_data_view, GTK_TYPE_BOX)
-
-static const char *const forms[] = {
-  [STUDIO_TASK_FORM_TRAINED] = N_ ("As trained: normalised, augmented"),
-  [STUDIO_TASK_FORM_PREPARED] = N_ ("As evaluated: normalised"),
-  [STUDIO_TASK_FORM_STORED] = N_ ("As stored"),
-};
 
 /* The smallest and the largest number of the samples, which a picture's colours hide. */
 static void
@@ -130,18 +125,6 @@ next_cb (StudioDataView *self)
 
 /* ---- the widget ------------------------------------------------------------------ */
 
-static GtkWidget *
-new_choice (StudioDataView *self, const char *const *titles, guint n, const char *name, GCallback chosen)
-{
-  const char *words[8] = { NULL };
-
-  for (guint i = 0; i < n; i++)
-    words[i] = _ (titles[i]);
-  GtkWidget *choice = eval_choice_new (words, name);
-  g_signal_connect_swapped (choice, "notify::selected", chosen, self);
-  return choice;
-}
-
 static void
 data_view_dispose (GObject *object)
 {
@@ -159,37 +142,19 @@ static void
 studio_data_view_class_init (StudioDataViewClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = data_view_dispose;
+  g_type_ensure (STUDIO_TYPE_TASK_VIEW);
+  STUDIO_TEMPLATE (klass, "studio-data-view.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioDataView, split, form, epoch, view, message, range);
+  STUDIO_TEMPLATE_CALLBACKS (klass, split_cb, previous_cb, next_cb, choice_cb, read_samples);
 }
 
 static void
 studio_data_view_init (StudioDataView *self)
 {
-  static const char *const splits[] = { N_ ("Training samples"), N_ ("Validation samples"), N_ ("Test samples") };
-  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6), *second = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-
-  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
-  gtk_box_set_spacing (GTK_BOX (self), 6);
   self->picture = studio_task_picture_new ();
-  self->split = new_choice (self, splits, G_N_ELEMENTS (splits), _ ("Shown samples"), G_CALLBACK (split_cb));
-  gtk_box_append (GTK_BOX (head), self->split);
-  gtk_box_append (GTK_BOX (head),
-                  eval_button_new ("go-previous-symbolic", _ ("Previous samples"), G_CALLBACK (previous_cb), self));
-  gtk_box_append (GTK_BOX (head), eval_button_new ("go-next-symbolic", _ ("Next samples"), G_CALLBACK (next_cb), self));
-  self->epoch = gtk_spin_button_new_with_range (1, 1000000, 1);
-  gtk_widget_set_tooltip_text (self->epoch, _ ("The epoch, whose augmentation is drawn by the run’s seed"));
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->epoch), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Epoch"), -1);
-  g_signal_connect_swapped (self->epoch, "value-changed", G_CALLBACK (read_samples), self);
-  self->form = new_choice (self, forms, G_N_ELEMENTS (forms), _ ("Preparation"), G_CALLBACK (choice_cb));
-  gtk_box_append (GTK_BOX (second), self->form);
-  gtk_box_append (GTK_BOX (second), self->epoch);
-  self->message = eval_label_new ("dim-label");
-  self->range = eval_label_new ("caption");
-  self->view = GTK_WIDGET (studio_task_view_new ());
-  gtk_box_append (GTK_BOX (self), head);
-  gtk_box_append (GTK_BOX (self), second);
-  gtk_box_append (GTK_BOX (self), self->message);
-  gtk_box_append (GTK_BOX (self), self->range);
-  gtk_box_append (GTK_BOX (self), self->view);
+  gtk_widget_init_template (GTK_WIDGET (self));
+  studio_choice_set_name (GTK_DROP_DOWN (self->split), gtk_widget_get_tooltip_text (self->split));
+  studio_choice_set_name (GTK_DROP_DOWN (self->form), gtk_widget_get_tooltip_text (self->form));
 }
 
 GtkWidget *

@@ -1,11 +1,11 @@
 /* Implements studio-sample-picks.h. */
-#include "ui/evaluate/eval-widgets.h"
 #include "ui/evaluate/studio-sample-picks.h"
 
 #include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
+#include "ui/charts/studio-template.h"
 #include "ui/evaluate/own-request.h"
 #include "ui/scene/studio-format.h"
 #include "ui/task/studio-task-view.h"
@@ -387,35 +387,18 @@ static void
 studio_sample_picks_class_init (StudioSamplePicksClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = picks_dispose;
+  g_type_ensure (STUDIO_TYPE_TASK_VIEW);
+  STUDIO_TEMPLATE (klass, "studio-sample-picks.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioSamplePicks, title, previous, next, view, lines);
+  STUDIO_TEMPLATE_CALLBACKS (klass, previous_cb, next_cb);
 }
 
 static void
 studio_sample_picks_init (StudioSamplePicks *self)
 {
-  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6), *pages = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0);
-
-  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
-  gtk_box_set_spacing (GTK_BOX (self), 6);
   self->picture = studio_task_picture_new ();
   self->shown = g_array_new (FALSE, FALSE, sizeof (StudioEvaluatedSample));
-  self->title = gtk_label_new (NULL);
-  gtk_label_set_xalign (GTK_LABEL (self->title), 0);
-  gtk_label_set_wrap (GTK_LABEL (self->title), TRUE);
-  gtk_label_set_max_width_chars (GTK_LABEL (self->title), 36);
-  gtk_widget_set_hexpand (self->title, TRUE);
-  gtk_widget_add_css_class (self->title, "heading");
-  self->previous = eval_button_new ("go-previous-symbolic", _ ("Previous samples"), G_CALLBACK (previous_cb), self);
-  self->next = eval_button_new ("go-next-symbolic", _ ("Next samples"), G_CALLBACK (next_cb), self);
-  gtk_box_append (GTK_BOX (pages), self->previous);
-  gtk_box_append (GTK_BOX (pages), self->next);
-  gtk_box_append (GTK_BOX (head), self->title);
-  gtk_box_append (GTK_BOX (head), pages);
-  gtk_box_append (GTK_BOX (self), head);
-  self->view = GTK_WIDGET (studio_task_view_new ());
-  gtk_widget_set_visible (self->view, FALSE);
-  gtk_box_append (GTK_BOX (self), self->view);
-  self->lines = gtk_box_new (GTK_ORIENTATION_VERTICAL, 2);
-  gtk_box_append (GTK_BOX (self), self->lines);
+  gtk_widget_init_template (GTK_WIDGET (self));
 }
 
 GtkWidget *
