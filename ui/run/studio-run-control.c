@@ -102,57 +102,6 @@ state_changed_cb (LoomBusWorker1 *proxy, const char *state, const char *message,
 }
 
 static void
-metrics_cb (LoomBusWorker1 *proxy, const char *const *names, GVariant *points, gint64 recent_steps, StudioRun *self)
-{
-  studio_run_take_metrics (self, names, points, recent_steps);
-}
-
-static void
-evaluated_cb (LoomBusWorker1 *proxy, const char *split, gint64 step, gint64 epoch, double loss,
-              const char *const *names, GVariant *values, StudioRun *self)
-{
-  studio_run_take_evaluation (self, split, step, epoch, loss, names, values);
-}
-
-static void
-progress_cb (LoomBusWorker1 *proxy, gint64 step, gint64 total_steps, gint64 epoch, gint64 epochs,
-             double items_per_second, double eta_seconds, StudioRun *self)
-{
-  studio_run_take_progress (self, step, total_steps, epoch, epochs, items_per_second, eta_seconds);
-}
-
-static void
-waits_cb (LoomBusWorker1 *proxy, double data, double compute, double rest, guint threads, StudioRun *self)
-{
-  studio_run_take_waits (self, data, compute, rest, threads);
-}
-
-static void
-memory_cb (LoomBusWorker1 *proxy, const char *device, GVariant *bytes, StudioRun *self)
-{
-  studio_run_take_memory (self, device, bytes);
-}
-
-static void
-hyper_cb (LoomBusWorker1 *proxy, const char *name, double value, StudioRun *self)
-{
-  studio_run_take_hyper (self, name, value);
-}
-
-static void
-problem_cb (LoomBusWorker1 *proxy, const char *code, const char *node, const char *port, const char *sentence,
-            StudioRun *self)
-{
-  studio_run_take_problem (self, code, node, port, sentence);
-}
-
-static void
-checkpoint_cb (LoomBusWorker1 *proxy, gint64 step, const char *path, StudioRun *self)
-{
-  studio_run_take_checkpoint (self, step, path);
-}
-
-static void
 ended_cb (StudioWorker *worker, const char *sentence, StudioRun *self)
 {
   studio_run_drop_worker (self);
@@ -167,14 +116,14 @@ studio_run_connect_worker (StudioRun *self, StudioWorker *worker)
   g_signal_connect (worker, "ended", G_CALLBACK (ended_cb), self);
   LoomBusWorker1 *proxy = studio_worker_get_proxy (worker);
   g_signal_connect (proxy, "state-changed", G_CALLBACK (state_changed_cb), self);
-  g_signal_connect (proxy, "metrics", G_CALLBACK (metrics_cb), self);
-  g_signal_connect (proxy, "evaluated", G_CALLBACK (evaluated_cb), self);
-  g_signal_connect (proxy, "progress", G_CALLBACK (progress_cb), self);
-  g_signal_connect (proxy, "waits", G_CALLBACK (waits_cb), self);
-  g_signal_connect (proxy, "memory", G_CALLBACK (memory_cb), self);
-  g_signal_connect (proxy, "hyper", G_CALLBACK (hyper_cb), self);
-  g_signal_connect (proxy, "problem", G_CALLBACK (problem_cb), self);
-  g_signal_connect (proxy, "checkpoint-written", G_CALLBACK (checkpoint_cb), self);
+  g_signal_connect_swapped (proxy, "metrics", G_CALLBACK (studio_run_take_metrics), self);
+  g_signal_connect_swapped (proxy, "evaluated", G_CALLBACK (studio_run_take_evaluation), self);
+  g_signal_connect_swapped (proxy, "progress", G_CALLBACK (studio_run_take_progress), self);
+  g_signal_connect_swapped (proxy, "waits", G_CALLBACK (studio_run_take_waits), self);
+  g_signal_connect_swapped (proxy, "memory", G_CALLBACK (studio_run_take_memory), self);
+  g_signal_connect_swapped (proxy, "hyper", G_CALLBACK (studio_run_take_hyper), self);
+  g_signal_connect_swapped (proxy, "problem", G_CALLBACK (studio_run_take_problem), self);
+  g_signal_connect_swapped (proxy, "checkpoint-written", G_CALLBACK (studio_run_take_checkpoint), self);
 }
 
 /* ---- starting ------------------------------------------------------------------------ */
