@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ui/charts/studio-text-scale.h"
+#include "ui/charts/studio-tool-window.h"
 #include "ui/lesson/studio-markdown.h"
 
 #define FOLDER "/org/gradloom/Studio/help/"
@@ -73,50 +74,21 @@ add_page (GtkWidget *stack, GtkWidget *content, const char *name, const char *ti
   gtk_stack_add_titled (GTK_STACK (stack), scroller, name, title);
 }
 
-static gboolean
-escape_cb (GtkWidget *window, GVariant *arguments, gpointer data)
-{
-  gtk_window_close (GTK_WINDOW (window));
-  return TRUE;
-}
-
-static void
-add_key (GtkWidget *window, guint key, GdkModifierType mods)
-{
-  GtkEventController *keys = gtk_shortcut_controller_new ();
-  gtk_shortcut_controller_add_shortcut (
-      GTK_SHORTCUT_CONTROLLER (keys),
-      gtk_shortcut_new (gtk_keyval_trigger_new (key, mods), gtk_callback_action_new (escape_cb, NULL, NULL)));
-  gtk_widget_add_controller (window, keys);
-}
-
 static GtkWidget *
 new_window (GtkWindow *parent)
 {
-  GtkWidget *window = adw_window_new (), *header = adw_header_bar_new (),
-            *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
   GtkWidget *split = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 0), *stack = gtk_stack_new ();
-  GtkWidget *side = gtk_stack_sidebar_new ();
-  double scale = studio_text_scale (GTK_WIDGET (parent));
+  GtkWidget *side = gtk_stack_sidebar_new (), *window;
+  const double scale = studio_text_scale (GTK_WIDGET (parent));
   for (guint i = 0; i < G_N_ELEMENTS (pages); i++)
     add_page (stack, new_page (pages[i].name, stack), pages[i].name, _ (pages[i].title));
   add_page (stack, studio_help_keys_new (), STUDIO_HELP_KEYS, _ ("Keys and actions"));
   gtk_stack_sidebar_set_stack (GTK_STACK_SIDEBAR (side), GTK_STACK (stack));
   gtk_widget_add_css_class (side, "help-side");
   gtk_widget_set_hexpand (stack, TRUE);
-  gtk_widget_set_vexpand (split, TRUE);
-  gtk_widget_add_css_class (header, "flat");
   gtk_box_append (GTK_BOX (split), side);
   gtk_box_append (GTK_BOX (split), stack);
-  gtk_box_append (GTK_BOX (box), header);
-  gtk_box_append (GTK_BOX (box), split);
-  adw_window_set_content (ADW_WINDOW (window), box);
-  gtk_window_set_title (GTK_WINDOW (window), _ ("Help"));
-  gtk_window_set_transient_for (GTK_WINDOW (window), parent);
-  gtk_window_set_destroy_with_parent (GTK_WINDOW (window), TRUE);
-  gtk_window_set_default_size (GTK_WINDOW (window), (int)(WIDTH * scale), (int)(HEIGHT * scale));
-  add_key (window, GDK_KEY_Escape, 0);
-  add_key (window, GDK_KEY_w, GDK_CONTROL_MASK);
+  window = studio_tool_window_new (parent, _ ("Help"), (int)(WIDTH * scale), (int)(HEIGHT * scale), NULL, split);
   g_object_set_data (G_OBJECT (window), "pages", stack);
   g_object_set_data (G_OBJECT (window), "side", side);
   return window;

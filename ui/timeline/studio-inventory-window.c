@@ -11,6 +11,7 @@
 #include "engine/loom.h"
 #include "ui/charts/studio-template.h"
 #include "ui/charts/studio-text-scale.h"
+#include "ui/charts/studio-tool-window.h"
 #include "ui/worker/studio-planner.h"
 #include "ui/timeline/studio-inventory.h"
 #include "ui/timeline/studio-rank-memory.h"
@@ -487,25 +488,19 @@ destroy_cb (GtkWidget *window, gpointer data)
   g_object_set_data (G_OBJECT (window), "view", NULL);
 }
 
-static gboolean
-close_cb (GtkWidget *window, GVariant *arguments, gpointer data)
-{
-  gtk_window_close (GTK_WINDOW (window));
-  return TRUE;
-}
-
 static GtkWidget *
 new_window (GtkWindow *parent, StudioDocument *document, StudioRun *run)
 {
   View *self = g_new0 (View, 1);
   GtkWidget *root = studio_template_new ("studio-inventory-window.ui");
-  GtkEventController *keys = gtk_shortcut_controller_new ();
-  double scale = studio_text_scale (GTK_WIDGET (parent));
+  const double scale = MIN (studio_text_scale (GTK_WIDGET (parent)), 1.3);
 
-  self->window = adw_window_new ();
+  self->stack = root;
+  self->window = studio_tool_window_new (parent, _ ("Parameters and Memory"), (int)(WIDTH * scale),
+                                         (int)(HEIGHT * scale), root, root);
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
-  STUDIO_TEMPLATE_FIELDS (root, self, stack, sums, driver, page[PARAMETERS].stack, page[PARAMETERS].nothing,
+  STUDIO_TEMPLATE_FIELDS (root, self, sums, driver, page[PARAMETERS].stack, page[PARAMETERS].nothing,
                           page[PARAMETERS].summary, page[PARAMETERS].view, page[MEMORY].stack, page[MEMORY].nothing,
                           page[MEMORY].view);
   self->ranks = studio_rank_memory_new (run);
@@ -513,18 +508,6 @@ new_window (GtkWindow *parent, StudioDocument *document, StudioRun *run)
                               g_object_get_data (G_OBJECT (root), "sums_scroller"));
   make_table (self, &self->page[PARAMETERS], studio_inventory_parameter_columns ());
   make_table (self, &self->page[MEMORY], studio_inventory_node_columns ());
-  adw_window_set_content (ADW_WINDOW (self->window), root);
-  gtk_window_set_title (GTK_WINDOW (self->window), _ ("Parameters and Memory"));
-  gtk_window_set_transient_for (GTK_WINDOW (self->window), parent);
-  gtk_window_set_destroy_with_parent (GTK_WINDOW (self->window), TRUE);
-  gtk_window_set_default_size (GTK_WINDOW (self->window), (int)(WIDTH * MIN (scale, 1.3)),
-                               (int)(HEIGHT * MIN (scale, 1.3)));
-  for (guint i = 0; i < 2; i++)
-    gtk_shortcut_controller_add_shortcut (
-        GTK_SHORTCUT_CONTROLLER (keys),
-        gtk_shortcut_new (gtk_keyval_trigger_new (i == 0 ? GDK_KEY_Escape : GDK_KEY_w, i == 0 ? 0 : GDK_CONTROL_MASK),
-                          gtk_callback_action_new (close_cb, NULL, NULL)));
-  gtk_widget_add_controller (self->window, keys);
   g_object_set_data_full (G_OBJECT (self->window), "view", self, view_free);
   g_signal_connect (self->window, "destroy", G_CALLBACK (destroy_cb), NULL);
   g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
