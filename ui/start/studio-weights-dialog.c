@@ -2,6 +2,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-template.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/scene/studio-format.h"
 
@@ -13,6 +14,7 @@
 struct _StudioWeightsDialog
 {
   AdwWindow parent_instance;
+  GtkWidget *title, *use_row, *use, *misfits, *make_row, *make, *left_out, *table;
   StudioWeightsInfo *look;
 };
 
@@ -100,11 +102,10 @@ new_model (const StudioWeightsInfo *look)
   return G_LIST_MODEL (list);
 }
 
-static GtkWidget *
-new_table (StudioWeightsDialog *self)
+static void
+fill_table (StudioWeightsDialog *self)
 {
-  GtkSelectionModel *model = GTK_SELECTION_MODEL (gtk_no_selection_new (new_model (self->look)));
-  GtkWidget *view = gtk_column_view_new (model), *scroller = gtk_scrolled_window_new ();
+  g_autoptr (GtkNoSelection) model = gtk_no_selection_new (new_model (self->look));
 
   for (guint i = 0; i < G_N_ELEMENTS (columns); i++)
     {
@@ -114,15 +115,9 @@ new_table (StudioWeightsDialog *self)
       g_signal_connect_object (factory, "bind", G_CALLBACK (bind_cb), self, 0);
       g_autoptr (GtkColumnViewColumn) column = gtk_column_view_column_new (_ (columns[i].title), factory);
       gtk_column_view_column_set_expand (column, i == 0);
-      gtk_column_view_append_column (GTK_COLUMN_VIEW (view), column);
+      gtk_column_view_append_column (GTK_COLUMN_VIEW (self->table), column);
     }
-  gtk_accessible_update_property (GTK_ACCESSIBLE (view), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Tensors of the file"), -1);
-  gtk_widget_add_css_class (view, "data-table");
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), view);
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_AUTOMATIC, GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_min_content_height (GTK_SCROLLED_WINDOW (scroller), 160);
-  gtk_widget_set_vexpand (scroller, TRUE);
-  return scroller;
+  gtk_column_view_set_model (GTK_COLUMN_VIEW (self->table), GTK_SELECTION_MODEL (model));
 }
 
 /* ---- actions -------------------------------------------------------------------- */
@@ -182,27 +177,14 @@ make_cb (StudioWeightsDialog *self)
   gtk_window_close (GTK_WINDOW (self));
 }
 
-/* A row with a button for an action, if it is possible, and a description of its effect. */
-static GtkWidget *
-new_offer (StudioWeightsDialog *self, const char *title, char *subtitle /* taken */, const char *verb,
-           gboolean is_possible, GCallback callback)
+/* What an action would do, and its button if it is possible. */
+static void
+fill_offer (GtkWidget *row, GtkWidget *button, char *subtitle /* taken */, gboolean is_possible)
 {
-  GtkWidget *row = adw_action_row_new (), *button = gtk_button_new_with_mnemonic (verb);
-
-  adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (row), FALSE);
-  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row), title);
   adw_action_row_set_subtitle (ADW_ACTION_ROW (row), subtitle);
-  adw_action_row_set_subtitle_lines (ADW_ACTION_ROW (row), 0);
-  adw_action_row_add_suffix (ADW_ACTION_ROW (row), button);
-  adw_action_row_set_activatable_widget (ADW_ACTION_ROW (row), button);
-  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
   gtk_widget_set_sensitive (button, is_possible);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, title,
-                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, subtitle, -1);
-  g_signal_connect_object (button, "clicked", callback, self, G_CONNECT_SWAPPED);
-  g_object_set_data (G_OBJECT (row), "button", button);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, subtitle, -1);
   g_free (subtitle);
-  return row;
 }
 
 static void
@@ -217,20 +199,12 @@ append_lines (GString *s, char **lines, guint n)
     }
 }
 
-/* An expander with one sentence per line; NULL if there are none. */
-static GtkWidget *
-new_fold (const char *title, GString *text /* taken */)
+/* One sentence per line; without one the row is hidden. */
+static void
+fill_fold (GtkWidget *row, GString *text /* taken */)
 {
-  GtkWidget *row, *label;
+  GtkWidget *label = gtk_label_new (text->str);
 
-  if (text->len == 0)
-    {
-      g_string_free (text, TRUE);
-      return NULL;
-    }
-  row = adw_expander_row_new ();
-  label = gtk_label_new (text->str);
-  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row), title);
   gtk_label_set_wrap (GTK_LABEL (label), TRUE);
   gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
   gtk_label_set_xalign (GTK_LABEL (label), 0);
@@ -238,25 +212,21 @@ new_fold (const char *title, GString *text /* taken */)
   g_object_set (label, "margin-start", MARGIN, "margin-end", MARGIN, "margin-top", MARGIN / 2, "margin-bottom",
                 MARGIN / 2, NULL);
   adw_expander_row_add_row (ADW_EXPANDER_ROW (row), label);
+  gtk_widget_set_visible (row, text->len > 0);
   g_string_free (text, TRUE);
-  return row;
 }
 
-static GtkWidget *
-new_offers (StudioWeightsDialog *self)
+static void
+fill_offers (StudioWeightsDialog *self)
 {
   const StudioWeightsInfo *look = self->look;
   const LoomWeightsMatch *match = look->match;
   const gboolean fits = match != NULL && match->n_fit > 0;
-  GtkWidget *group = adw_preferences_group_new ();
-  GtkWidget *use = new_offer (self, _ ("Use as weights of the open graph"), fit_text (look), _ ("_Use"), fits,
-                              G_CALLBACK (use_cb));
-  GtkWidget *make = new_offer (self, _ ("Create a graph from it"), skeleton_text (look), _ ("_Create"),
-                               look->skeleton != NULL, G_CALLBACK (make_cb));
   GString *misfits = g_string_new (NULL), *left_out = g_string_new (NULL);
-  GtkWidget *fold;
 
-  gtk_widget_add_css_class (g_object_get_data (G_OBJECT (fits ? use : make), "button"), "suggested-action");
+  fill_offer (self->use_row, self->use, fit_text (look), fits);
+  fill_offer (self->make_row, self->make, skeleton_text (look), look->skeleton != NULL);
+  gtk_widget_add_css_class (fits ? self->use : self->make, "suggested-action");
   if (match != NULL)
     {
       append_lines (misfits, (char **)match->differs->pdata, match->differs->len);
@@ -264,13 +234,8 @@ new_offers (StudioWeightsDialog *self)
     }
   if (look->skeleton != NULL)
     append_lines (left_out, look->left_out, g_strv_length (look->left_out));
-  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), use);
-  if ((fold = new_fold (_ ("Does not fit"), misfits)) != NULL)
-    adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), fold);
-  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), make);
-  if ((fold = new_fold (_ ("Left out"), left_out)) != NULL)
-    adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), fold);
-  return group;
+  fill_fold (self->misfits, misfits);
+  fill_fold (self->left_out, left_out);
 }
 
 /* ---- class ------------------------------------------------------------------------ */
@@ -298,6 +263,9 @@ static void
 studio_weights_dialog_class_init (StudioWeightsDialogClass *klass)
 {
   G_OBJECT_CLASS (klass)->finalize = studio_weights_dialog_finalize;
+  STUDIO_TEMPLATE (klass, "studio-weights-dialog.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioWeightsDialog, title, use_row, use, misfits, make_row, make, left_out, table);
+  STUDIO_TEMPLATE_CALLBACKS (klass, use_cb, make_cb);
   gtk_widget_class_add_binding_action (GTK_WIDGET_CLASS (klass), GDK_KEY_Escape, 0, "window.close", NULL);
   used_signal
       = g_signal_new ("used", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
@@ -308,27 +276,19 @@ studio_weights_dialog_class_init (StudioWeightsDialogClass *klass)
 static void
 studio_weights_dialog_init (StudioWeightsDialog *self)
 {
+  gtk_widget_init_template (GTK_WIDGET (self));
 }
 
 static void
 fill (StudioWeightsDialog *self)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, MARGIN), *outer = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  GtkWidget *header = adw_header_bar_new (), *scroller = gtk_scrolled_window_new ();
   g_autofree char *name = g_path_get_basename (self->look->path), *subtitle = totals (self->look);
 
-  adw_header_bar_set_title_widget (ADW_HEADER_BAR (header), adw_window_title_new (name, subtitle));
-  g_object_set (box, "margin-start", MARGIN, "margin-end", MARGIN, "margin-top", MARGIN, "margin-bottom", MARGIN, NULL);
-  gtk_box_append (GTK_BOX (box), new_offers (self));
-  gtk_box_append (GTK_BOX (box), new_table (self));
-  gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), box);
-  gtk_widget_set_vexpand (scroller, TRUE);
-  gtk_box_append (GTK_BOX (outer), header);
-  gtk_box_append (GTK_BOX (outer), scroller);
-  adw_window_set_content (ADW_WINDOW (self), outer);
   gtk_window_set_title (GTK_WINDOW (self), name);
-  gtk_window_set_modal (GTK_WINDOW (self), TRUE);
+  adw_window_title_set_title (ADW_WINDOW_TITLE (self->title), name);
+  adw_window_title_set_subtitle (ADW_WINDOW_TITLE (self->title), subtitle);
+  fill_offers (self);
+  fill_table (self);
 }
 
 StudioWeightsDialog *
