@@ -9,6 +9,7 @@
 #include "tests/ui/document-graphs.h"
 #include "tests/ui/document-test.h"
 #include "tests/ui/find-widgets.h"
+#include "ui/charts/studio-template.h"
 #include "ui/page/canvas-fitter.h"
 #include "ui/page/caption-text.h"
 #include "ui/page/graph-file.h"
@@ -963,6 +964,26 @@ test_go_back_and_close (void)
   frame_end (&frame);
 }
 
+/* A widget of a file has its named objects as data, and belongs to the caller like one that was made by hand. */
+static void
+test_template (void)
+{
+  struct
+  {
+    GtkWidget *order, *name, *more;
+  } row;
+  GtkWidget *root = studio_template_new ("outline-row.ui");
+
+  g_assert_true (g_object_is_floating (root));
+  g_object_ref_sink (root);
+  STUDIO_TEMPLATE_FIELDS (root, &row, order, name, more);
+  g_assert_true (GTK_IS_LABEL (row.order) && GTK_IS_LABEL (row.name));
+  g_assert_true (gtk_widget_get_parent (row.name) == gtk_widget_get_parent (row.more));
+  g_object_add_weak_pointer (G_OBJECT (row.name), (gpointer *)&row.name);
+  g_object_unref (root);
+  g_assert_null (row.name);
+}
+
 TEST_FILE (argc, argv)
 {
   g_autoptr (GError) error = NULL;
@@ -973,6 +994,7 @@ TEST_FILE (argc, argv)
   page_commands_add ();
   folder = g_dir_make_tmp ("gradloom-page-XXXXXX", &error);
   g_assert_no_error (error);
+  g_test_add_func ("/page/template", test_template);
   g_test_add_func ("/page/words", test_words);
   g_test_add_func ("/page/graph-file", test_graph_file);
   g_test_add_func ("/page/open-documents", test_open_documents);
