@@ -99,8 +99,8 @@ attend (const Call *call, const Block *block, const float *keys, const float *va
       running_softmax (self, block->rows, n, s, top, total, sums);
       drop (&self->dropout, drawn, block->rows, n, s);
       for (int64_t p = 0; p < self->depth_panels; p++)
-        product_all (block->rows, s, PANEL, 1, TILE, values + (p * self->keys + from) * PANEL, n, sums + p * TILE,
-                     true);
+        ISA (cpu_product_rows)
+        (block->rows, s, TILE, values + (p * self->keys + from) * PANEL, n, sums + p * TILE, true);
     }
   for (int64_t r = 0; r < block->rows; r++)
     {

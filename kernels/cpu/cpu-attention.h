@@ -111,7 +111,7 @@ block_logits (const Call *call, const Block *block, const float *queries, const 
     {
       int64_t in = n - at < PANEL ? n - at : PANEL;
 
-      product_all (block->rows, queries, PANEL, 1, TILE, keys + (from + at) * self->width, self->width, s, false);
+      ISA (cpu_product_rows) (block->rows, queries, TILE, keys + (from + at) * self->width, self->width, s, false);
       for (int64_t r = 0; r < block->rows; r++)
         {
           float *row = s + r * PANEL;

@@ -146,9 +146,9 @@ part_products (void *context, int64_t from, int64_t to)
       int64_t row = item / self->panels * PANEL, panel = item % self->panels;
       int64_t rows = self->rows - row < PANEL ? self->rows - row : PANEL;
 
-      product_all (rows, call->taps + row * self->block, 1, PANEL, PANEL * PANEL,
-                   call->gradients + panel * self->block * PANEL, call->n,
-                   call->sums + (panel * self->rows + row) * PANEL, call->pixel > 0);
+      ISA (cpu_product_columns)
+      (rows, call->taps + row * self->block, call->gradients + panel * self->block * PANEL, call->n,
+       call->sums + (panel * self->rows + row) * PANEL, call->pixel > 0);
     }
 }
 

@@ -98,7 +98,7 @@ part_products (void *context, int64_t from, int64_t to)
           const float *a = x + c * self->block;
           int64_t rows = self->C - c < PANEL ? self->C - c : PANEL;
 
-          product_all (rows, a, 1, PANEL, PANEL * PANEL, g, call->n, sums + c * PANEL, call->tile > 0);
+          ISA (cpu_product_columns) (rows, a, g, call->n, sums + c * PANEL, call->tile > 0);
         }
     }
 }

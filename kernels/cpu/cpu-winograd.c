@@ -171,9 +171,10 @@ part_tiles (void *context, int64_t from, int64_t to)
             transform_input (2, call, tile, n, input);
           for (int64_t position = 0; position < positions; position++)
             for (int64_t panel = 0; panel < self->panels; panel++)
-              product_all (n, input + position * self->input_stride, PANEL, 1, self->block * PANEL,
-                           call->filters + position * self->filter_stride + panel * self->depth * PANEL, self->depth,
-                           products + position * self->product_stride + panel * self->block * PANEL, false);
+              ISA (cpu_product_rows)
+              (n, input + position * self->input_stride, self->block * PANEL,
+               call->filters + position * self->filter_stride + panel * self->depth * PANEL, self->depth,
+               products + position * self->product_stride + panel * self->block * PANEL, false);
           if (self->step == 4)
             transform_output (4, call, tile, n, products);
           else
