@@ -15,7 +15,9 @@
   extern void cpu_widen_##isa (float *to, const void *from, LoomDType type, int64_t n);                                \
   extern void cpu_narrow_##isa (void *to, LoomDType type, const float *from, int64_t n);
 
+#ifdef LOOM_CPU_BASE
 DECLARE_ISA (base)
+#endif
 #ifdef LOOM_CPU_V3
 DECLARE_ISA (v3)
 #endif
@@ -65,20 +67,25 @@ cpu_device_count (LoomMessage *message)
   return loom_virtual_devices ();
 }
 
-static void
+/* Chooses the best of the instruction sets that are compiled and that the processor has. Returns false if there is
+ * none: a build for one processor runs on another. */
+static bool
 choose_isa (LoomDevice *device)
 {
+  const char *limit = getenv ("GRADLOOM_CPU_ISA"); /* for tests: base or v3 */
+
+#ifdef LOOM_CPU_BASE
   device->isa = "own loops, generic";
   device->primitives = cpu_table_base;
   device->apply = cpu_apply_base;
   device->widen = cpu_widen_base;
   device->narrow = cpu_narrow_base;
-#if defined LOOM_CPU_V3 || defined LOOM_CPU_V4
-  const char *limit = getenv ("GRADLOOM_CPU_ISA"); /* for tests: base or v3 */
-
-  __builtin_cpu_init ();
+#endif
   if (limit != NULL && strcmp (limit, "base") == 0)
-    return;
+    return device->isa != NULL;
+#if defined LOOM_CPU_V3 || defined LOOM_CPU_V4
+  __builtin_cpu_init ();
+#endif
 #ifdef LOOM_CPU_V3
   if (__builtin_cpu_supports ("avx2") && __builtin_cpu_supports ("fma") && __builtin_cpu_supports ("bmi2"))
     {
@@ -90,7 +97,7 @@ choose_isa (LoomDevice *device)
     }
 #endif
   if (limit != NULL && strcmp (limit, "v3") == 0)
-    return;
+    return device->isa != NULL;
 #ifdef LOOM_CPU_V4
   if (__builtin_cpu_supports ("avx512f") && __builtin_cpu_supports ("avx512bw") && __builtin_cpu_supports ("avx512cd")
       && __builtin_cpu_supports ("avx512dq") && __builtin_cpu_supports ("avx512vl"))
@@ -102,7 +109,7 @@ choose_isa (LoomDevice *device)
       device->narrow = cpu_narrow_v4;
     }
 #endif
-#endif
+  return device->isa != NULL;
 }
 
 static LoomStatus
@@ -126,7 +133,13 @@ cpu_device_open (int index, int threads, LoomDevice **device, LoomMessage *messa
   self->index = index;
   /* More threads than processors would wait for each other's time slices at every parallel region. */
   self->threads = threads > 0 && threads < cpu_processors () ? threads : cpu_processors ();
-  choose_isa (self);
+  if (!choose_isa (self))
+    {
+      free (self);
+      snprintf (message->text, sizeof message->text,
+                "cpu was compiled for another processor (-Dcpu_isa=native): compile it here, or with -Dcpu_isa=all");
+      return LOOM_STATUS_DEVICE;
+    }
   *device = self;
   return LOOM_STATUS_OK;
 }
