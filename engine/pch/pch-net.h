@@ -1,5 +1,5 @@
 /* Read once for all files of the boxes that stand on nets, where headers are precompiled (the option b_pch): see
- * engine-pch.h. */
+ * pch-engine.h. */
 #include <math.h>
 #include <string.h>
 
