@@ -247,12 +247,17 @@ def objects_of_build():
     objects = {e['output']: Object(e['command'], []) for e in compile_commands(BUILD_ROOT)}
     if any('-fsanitize=address' in o.command for o in objects.values()):
         return {}
-    current = []
+    needs, current = {}, []
     for line in run('ninja', '-C', BUILD_ROOT, '-t', 'deps').split('\n'):
         if line.startswith(' '):
             current.append(line.strip())
         elif line != '':
-            current = objects[line.split(':')[0]].dependencies if line.split(':')[0] in objects else []
+            current = needs.setdefault(line.split(':')[0], [])
+    for path, o in objects.items():
+        for name in needs.get(path, []):
+            # The stamp of a header that is precompiled for several boxes stands for what that one includes.
+            header = re.fullmatch('engine/(pch-[a-z]+)-made.h', name)
+            o.dependencies += needs.get('engine/libgradloom-%s.a.p/%s.h.gch' % (header[1], header[1]), []) if header else [name]
     return {path: o for path, o in objects.items() if o.dependencies}
 
 
