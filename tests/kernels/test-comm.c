@@ -246,7 +246,7 @@ be_slow (LoomComm *comm)
   LoomMessage message = { "" };
   int64_t one = 1, sum;
 
-  comm->timeout = 5;
+  comm->timeout = 600;
   if (comm->rank == 1)
     g_usleep (100000);
   g_assert_cmpint (comm->all_reduce (comm, &one, &sum, 1, LOOM_I64, LOOM_REDUCE_SUM, &message), ==, LOOM_STATUS_OK);
@@ -262,7 +262,8 @@ test_slow (void)
 static gint have_come, have_failed;
 
 /* All other ranks get the rank and the exchange that it has not reached, and so does that rank once it is there. Only
- * rank 0 has a timeout, and begins to wait when the others are about to call. */
+ * rank 0 has a timeout, and begins to wait when rank 2 is about to call, which a busy machine may delay by more than
+ * the timeout. */
 static void
 hang (LoomComm *comm)
 {
@@ -277,7 +278,8 @@ hang (LoomComm *comm)
   while (comm->rank == 1 && g_atomic_int_get (&have_failed) < RANKS - 1)
     g_usleep (1000);
   g_assert_cmpint (comm->all_reduce (comm, &one, &sum, 1, LOOM_I64, LOOM_REDUCE_SUM, &message), ==, LOOM_STATUS_DEVICE);
-  g_assert_true (g_str_has_prefix (message.text, "Rank 1 has not reached “all_reduce” within 1 second: "));
+  g_assert_true (g_str_has_prefix (message.text, "Rank 1 has not reached “all_reduce” within 1 second: ")
+                 || g_str_has_prefix (message.text, "Ranks 1 and 2 have not reached “all_reduce” within 1 second: "));
   g_atomic_int_inc (&have_failed);
   g_assert_cmpint (comm->barrier (comm, &message), ==, LOOM_STATUS_DEVICE);
 }

@@ -6,7 +6,7 @@
 #include "data/loom-worker-magic.h"
 #include "loom-worker-bus.h"
 
-#define WAIT_MS 30000
+#define WAIT_MS 300000
 
 typedef struct
 {
