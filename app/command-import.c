@@ -95,11 +95,14 @@ run (const Command *command, int argc, char **argv)
 {
   Options options = { 0 };
   g_auto (GStrv) sizes = NULL, shapes = NULL;
+  g_autofree char *batch = NULL;
   const GOptionEntry entries[] = {
     { "size", 0, 0, G_OPTION_ARG_STRING_ARRAY, &sizes, "Fix an open size of the model's inputs; may be repeated",
       "NAME=N" },
     { "input", 0, 0, G_OPTION_ARG_STRING_ARRAY, &shapes,
       "Fix the shape of an input; a letter leaves a size open; may be repeated", "NAME=1,3,224,224" },
+    { "batch", 0, 0, G_OPTION_ARG_STRING, &batch,
+      "The model's batch: fixed, or open to any (default: open if the model allows it)", "B" },
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &options.output,
       "The graph to write; weights are written next to it (default: MODEL.xml here)", "GRAPH" },
     { "force", 0, 0, G_OPTION_ARG_NONE, &options.force, "Overwrite an existing graph and weights", NULL },
@@ -114,15 +117,21 @@ run (const Command *command, int argc, char **argv)
   g_autofree char *output = options.output;
   if (argc != 2)
     return command_usage (command, argc < 2 ? "MODEL.onnx is missing." : "It takes one MODEL.onnx.");
+  if (batch != NULL && !g_str_equal (batch, "fixed") && !g_str_equal (batch, "open"))
+    return command_usage (command, "--batch takes fixed or open, not “%s”.", batch);
   if (output == NULL)
     output = default_output (argv[1]);
   g_autofree char *weights = NULL, *weights_file = NULL;
   if (!may_write (command, &options, output))
     return 2;
 
-  model = loom_onnx_read_file (
-      argv[1], &(LoomOnnxInputs){ .sizes = (const char *const *)sizes, .shapes = (const char *const *)shapes }, faults,
-      &error);
+  model = loom_onnx_read_file (argv[1],
+                               &(LoomOnnxInputs){ .sizes = (const char *const *)sizes,
+                                                  .shapes = (const char *const *)shapes,
+                                                  .batch = g_strcmp0 (batch, "fixed") == 0  ? LOOM_ONNX_BATCH_FIXED
+                                                           : g_strcmp0 (batch, "open") == 0 ? LOOM_ONNX_BATCH_OPEN
+                                                                                            : LOOM_ONNX_BATCH_AUTO },
+                               faults, &error);
   if (model == NULL && error == NULL)
     {
       g_autofree char *shown = command_printable (argv[1]);
@@ -160,7 +169,8 @@ const Command command_import = {
   .details = "Writes the graph as XML and its weights next to it as safetensors. If operators are not supported,\n"
              "all of them are listed and nothing is written. Values that a model computes from sizes alone\n"
              "become attributes, so sizes must be fixed where a shape is computed: --size and --input do that, and\n"
-             "names of other dynamic sizes become symbols. Weights that PyTorch exports to a second file\n"
+             "names of other dynamic sizes become symbols. The fixed batch of a default export becomes open if\n"
+             "no operator mixes its samples. Weights that PyTorch exports to a second file\n"
              "(model.onnx.data) are read from the model's folder.",
   .run = run,
 };

@@ -32,6 +32,14 @@ typedef struct
   gint64 opset; /* of ONNX's own operators */
 } LoomOnnx;
 
+/* The batch of a model that fixes it. */
+typedef enum
+{
+  LOOM_ONNX_BATCH_FIXED,
+  LOOM_ONNX_BATCH_AUTO, /* any, if the model allows that, which a note then says */
+  LOOM_ONNX_BATCH_OPEN  /* any; if the model does not allow that, it is not read */
+} LoomOnnxBatch;
+
 /* What the caller knows of the model's inputs; members may be NULL. */
 typedef struct
 {
@@ -42,6 +50,7 @@ typedef struct
   const char *const *sizes;
   /* "x=1,3,48,320": the shape of an input, which fixes its open sizes; a letter leaves one open. NULL-terminated. */
   const char *const *shapes;
+  LoomOnnxBatch batch;
 } LoomOnnxInputs;
 
 /* Reads a model. NULL with error if the file is no model (IO or DATA), or inputs do not fit it (USAGE). NULL without

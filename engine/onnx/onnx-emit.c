@@ -386,6 +386,7 @@ onnx_emit (OnnxCtx *c, const char *name, guint n_in, const OnnxWire **in, ...)
   node->n_in = n_in;
   if (!c->failed)
     onnx_infer (c, node);
+  onnx_batch_check_node (c, node);
   return c->failed ? &placeholder : &node->out[0];
 }
 

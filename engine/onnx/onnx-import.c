@@ -258,7 +258,9 @@ type_of (OnnxImport *all, const Onnx__ValueInfoProto *info, LoomType *type, char
       const Onnx__TensorShapeProto__Dimension *d = tensor->shape->dim[i];
       g_autofree char *open = onnx_size_name (info, i);
 
-      if (open == NULL)
+      if (open == NULL && i == 0 && all->fixed_batch > 0)
+        type->shape.dim[i] = all->batch;
+      else if (open == NULL)
         type->shape.dim[i] = loom_dim (d->dim_value);
       else if (!symbol_of (all, open, &type->shape.dim[i]))
         *why = g_strdup ("has more dynamic sizes than there are letters for");
@@ -515,8 +517,8 @@ copy_faults (const LoomFaults *from, LoomFaults *to)
 }
 
 static LoomOnnx *
-read_model (const void *data, gsize length, const char *name_for_errors, const char *path, const LoomOnnxInputs *inputs,
-            LoomFaults *faults, GError **error)
+read_once (const void *data, gsize length, const char *name_for_errors, const char *path, const LoomOnnxInputs *inputs,
+           gboolean opens, LoomFaults *faults, GError **error)
 {
   g_autoptr (LoomFaults) own = loom_faults_new ();
   g_autoptr (LoomOnnx) result = NULL;
@@ -547,6 +549,7 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
   all.pool = g_string_chunk_new (4096);
   all.memory = g_ptr_array_new_with_free_func (g_free);
   all.symbols = g_ptr_array_new_with_free_func (g_free);
+  all.batch_outer = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   g_ptr_array_set_size (all.symbols, 26);
   all.dynamic = g_array_new (FALSE, FALSE, sizeof (LoomDim));
   all.mapped = g_ptr_array_new_with_free_func (g_free);
@@ -565,7 +568,18 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
 
   if (find_opset (&all, error) && onnx_sizes_fix (all.model->graph, inputs, error))
     {
-      done = import_graph (&all, result);
+      all.fixed_batch = opens ? onnx_batch_find (all.model->graph) : 0;
+      if (all.fixed_batch > 0 && !symbol_of (&all, "batch", &all.batch))
+        all.fixed_batch = 0;
+      done = (!opens || all.fixed_batch > 0) && import_graph (&all, result);
+      if (done && opens)
+        done = onnx_batch_is_open (&all, result->outputs);
+      if (done && opens)
+        g_ptr_array_add (result->notes,
+                         g_strdup_printf ("the model is for batches of %" G_GINT64_FORMAT
+                                          "; the graph takes any batch, and can be trained from a data set "
+                                          "(--batch fixed keeps the model's).",
+                                          all.fixed_batch));
       if (done)
         finish (&all, result);
       else
@@ -582,6 +596,7 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
   g_hash_table_unref (all.targets);
   g_ptr_array_unref (all.mapped);
   g_ptr_array_unref (all.symbols);
+  g_hash_table_unref (all.batch_outer);
   g_array_unref (all.dynamic);
   g_string_chunk_free (all.pool);
   g_ptr_array_unref (all.memory);
@@ -597,6 +612,36 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
   g_free (all.last_error);
   onnx__model_proto__free_unpacked (all.model, NULL);
   return done ? g_steal_pointer (&result) : NULL;
+}
+
+static LoomOnnx *
+read_model (const void *data, gsize length, const char *name_for_errors, const char *path, const LoomOnnxInputs *inputs,
+            LoomFaults *faults, GError **error)
+{
+  /* The caller who gives sizes wants these. */
+  const gboolean is_given = inputs != NULL && (inputs->sizes != NULL || inputs->shapes != NULL);
+  const LoomOnnxBatch batch
+      = inputs == NULL || (is_given && inputs->batch == LOOM_ONNX_BATCH_AUTO) ? LOOM_ONNX_BATCH_FIXED : inputs->batch;
+  const gboolean must = batch == LOOM_ONNX_BATCH_OPEN;
+  g_autoptr (LoomFaults) others = loom_faults_new ();
+  g_autoptr (GError) local = NULL;
+  LoomOnnx *model = NULL;
+
+  if (batch != LOOM_ONNX_BATCH_FIXED)
+    model = read_once (data, length, name_for_errors, path, inputs, TRUE, others, &local);
+  if (model != NULL || must)
+    {
+      if (local != NULL)
+        g_propagate_error (error, g_steal_pointer (&local));
+      else if (model == NULL)
+        copy_faults (others, faults);
+      if (model == NULL && (error == NULL || *error == NULL) && loom_faults_length (faults) == 0)
+        loom_faults_add (faults, LOOM_ERROR_SHAPE, 0, NULL, NULL,
+                         "The batch cannot be open: the model's inputs have no fixed batch in common, or an output has "
+                         "none. Leave out --batch open.");
+      return model;
+    }
+  return read_once (data, length, name_for_errors, path, inputs, FALSE, faults, error);
 }
 
 LoomOnnx *

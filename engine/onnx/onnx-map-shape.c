@@ -33,6 +33,8 @@ map_reshape (OnnxCtx *c)
       else
         dynamic = (int)i;
     }
+  if (!c->failed && onnx_batch_place (c, x, &shape, dynamic))
+    dynamic = -1;
   /* Sizes that occur on both sides are cancelled one by one, so that a symbol remains a symbol. */
   for (guint i = 0; dynamic >= 0 && i < n; i++)
     if ((int)i != dynamic && !loom_dim_div (rest, shape.dim[i], &rest))
@@ -60,6 +62,7 @@ map_flatten (OnnxCtx *c)
     }
   for (int i = 0; i < rank; i++)
     shape.dim[i >= axis] = loom_dim_mul (shape.dim[i >= axis], x->type.shape.dim[i]);
+  onnx_batch_note_merged (c, x, axis);
   onnx_out (c, 0, onnx_reshape (c, x, &shape));
 }
 
@@ -108,6 +111,7 @@ map_concat (OnnxCtx *c)
 
   for (guint i = 0; i < n; i++)
     in[i] = onnx_in (c, i);
+  onnx_batch_spread (c, n, in, (int)onnx_attr_int (c, "axis", 1));
   onnx_out (c, 0, onnx_emit (c, "concat", n, in, "dim", int_text (c, onnx_attr_int (c, "axis", 1)), NULL));
 }
 

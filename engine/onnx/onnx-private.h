@@ -144,6 +144,9 @@ struct _OnnxImport
   GHashTable *classes; /* path of a module of the network → the name of its class, from PyTorch's exporter */
   GHashTable *kinds;   /* name in the state dict → OnnxKind, from PyTorch's exporter */
   GHashTable *targets; /* name of an input of the exported program → name in the state dict */
+  gint64 fixed_batch;  /* the model's, which becomes the symbol `batch`; 0: it stays */
+  LoomDim batch;
+  GHashTable *batch_outer; /* OnnxWire → gint64: the elements before `batch` in its dimension; 1 if there is none */
 };
 
 /* The node of the model that is being translated. */
@@ -152,10 +155,11 @@ struct _OnnxCtx
   OnnxImport *all;
   const Onnx__NodeProto *node;
   const OnnxMap *map;
-  gboolean drawn;   /* emitted nodes are named after their operators, since this node becomes several */
-  gboolean failed;  /* a fault was added, or an input's node had one */
-  guint first_node; /* the first node that was emitted for it */
-  guint64 read;     /* bits: attributes of the node that the mapping has read */
+  gboolean drawn;     /* emitted nodes are named after their operators, since this node becomes several */
+  gboolean failed;    /* a fault was added, or an input's node had one */
+  guint first_node;   /* the first node that was emitted for it */
+  gint64 batch_outer; /* of the reshape that is emitted next, see onnx-batch.c; 0: as of its input */
+  guint64 read;       /* bits: attributes of the node that the mapping has read */
 };
 
 /* ---- onnx-file.c ------------------------------------------------------ */
@@ -219,6 +223,22 @@ gboolean onnx_sizes_fix (Onnx__GraphProto *graph, const LoomOnnxInputs *inputs, 
 char **onnx_sizes_list (const Onnx__GraphProto *graph);
 /* Adds a fault that lists the open sizes, if there are any. */
 void onnx_sizes_report (const Onnx__GraphProto *graph, LoomFaults *faults);
+
+/* ---- open batches (onnx-batch.c) ------------------------------------------------ */
+
+/* The first size of all inputs, if it is fixed and they have the same; else 0. */
+gint64 onnx_batch_find (const Onnx__GraphProto *graph);
+/* If the batch is being opened: gives it its position in fixed sizes to which x is reshaped next; rest: the
+ * dimension that is the remainder, or −1. FALSE: nothing was changed. */
+gboolean onnx_batch_place (OnnxCtx *c, const OnnxWire *x, LoomShape *to, int rest);
+/* The same for x whose dimensions before `axis`, and from it on, are merged. */
+void onnx_batch_note_merged (OnnxCtx *c, const OnnxWire *x, gint64 axis);
+/* Repeats operands without a batch for each sample, where others have one along another dimension than axis. */
+void onnx_batch_spread (OnnxCtx *c, guint n, const OnnxWire **in, int axis);
+/* Fails if a node reads a batch and none of its outputs has one. */
+void onnx_batch_check_node (OnnxCtx *c, const OnnxNode *node);
+/* TRUE if all outputs (LoomOnnxPort) have the batch as their first dimension. */
+gboolean onnx_batch_is_open (const OnnxImport *all, const GPtrArray *outputs);
 
 /* The node's only output if everything that it depends on is known, else NULL. With given, the caller's values of
  * inputs count as known. */

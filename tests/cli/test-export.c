@@ -411,6 +411,75 @@ test_refusals (void)
   cli_expect (0, NULL, "export", "refused.xml", "--to", "onnx", "--output", "sum");
 }
 
+/* A default export has the batch of its example: shapes in which it is at several positions, and constants. It is open
+ * after import, and another batch has the values of the graph. */
+static const char any_batch[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                                "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+                                "  <node id=\"x\" op=\"input\" shape=\"B,4,6\"/>\n"
+                                "  <node id=\"first\" op=\"parameter\" shape=\"1,1,6\"/>\n"
+                                "  <node id=\"rows\" op=\"expand\" shape=\"B,1,6\"/>\n"
+                                "  <node id=\"join\" op=\"concat\" dim=\"1\"/>\n"
+                                "  <node id=\"turn\" op=\"permute\" dims=\"1,0,2\"/>\n"
+                                "  <node id=\"heads\" op=\"reshape\" shape=\"5,B*2,3\"/>\n"
+                                "  <node id=\"back\" op=\"permute\" dims=\"1,0,2\"/>\n"
+                                "  <node id=\"soft\" op=\"softmax\" dim=\"1\"/>\n"
+                                "  <node id=\"again\" op=\"permute\" dims=\"1,0,2\"/>\n"
+                                "  <node id=\"flat\" op=\"reshape\" shape=\"B*5,6\"/>\n"
+                                "  <node id=\"fc\" op=\"linear\" out_features=\"6\"/>\n"
+                                "  <node id=\"three\" op=\"reshape\" shape=\"5,B,6\"/>\n"
+                                "  <node id=\"order\" op=\"permute\" dims=\"1,0,2\"/>\n"
+                                "  <node id=\"all\" op=\"flatten\"/>\n"
+                                "  <node id=\"head\" op=\"linear\" out_features=\"2\"/>\n"
+                                "  <node id=\"y\" op=\"output\"/>\n"
+                                "  <wire from=\"first\" to=\"rows\"/>\n"
+                                "  <wire from=\"rows\" to=\"join.0\"/>\n"
+                                "  <wire from=\"x\" to=\"join.1\"/>\n"
+                                "  <wire from=\"join\" to=\"turn\"/>\n"
+                                "  <wire from=\"turn\" to=\"heads\"/>\n"
+                                "  <wire from=\"heads\" to=\"back\"/>\n"
+                                "  <wire from=\"back\" to=\"soft\"/>\n"
+                                "  <wire from=\"soft\" to=\"again\"/>\n"
+                                "  <wire from=\"again\" to=\"flat\"/>\n"
+                                "  <wire from=\"flat\" to=\"fc\"/>\n"
+                                "  <wire from=\"fc\" to=\"three\"/>\n"
+                                "  <wire from=\"three\" to=\"order\"/>\n"
+                                "  <wire from=\"order\" to=\"all\"/>\n"
+                                "  <wire from=\"all\" to=\"head\"/>\n"
+                                "  <wire from=\"head\" to=\"y\"/>\n"
+                                "</graph>\n";
+
+static void
+test_open_batch (void)
+{
+  static const gint64 dims[] = { 3, 4, 6 };
+  double values[72];
+
+  for (guint i = 0; i < G_N_ELEMENTS (values); i++)
+    values[i] = sin (i * 1.7);
+  cli_save ("x.npy", LOOM_F32, 3, dims, values);
+  cli_write ("any.xml", any_batch);
+  cli_expect (0, NULL, "run", "any.xml", "--save-weights", "any.safetensors");
+  cli_expect (0, NULL, "run", "any.xml", "--weights", "any.safetensors", "--in", "x=x.npy", "--out", "head=a.npy");
+  cli_expect (0, NULL, "export", "any.xml", "--to", "onnx", "--weights", "any.safetensors", "--size", "B=1", "-o",
+              "one.onnx");
+  cli_expect (0, "the graph takes any batch", "import", "one.onnx", "-o", "one.xml", "--force");
+  cli_expect (0, NULL, "run", "one.xml", "--weights", "one.safetensors", "--in", "x=x.npy", "--out", "y=b.npy");
+  g_autoptr (LoomTensor) a = cli_load ("a.npy"), b = cli_load ("b.npy");
+  g_assert_true (loom_tensor_equal_bits (a, b));
+  g_auto (CliResult) fixed = cli ("import", "one.onnx", "-o", "one.xml", "--force", "--batch", "fixed", NULL);
+  g_assert_nonnull (strstr (fixed.out, "input x: 1 × 4 × 6"));
+  /* A sum over samples keeps its batch. */
+  g_autoptr (GString) mixed = g_string_new (any_batch);
+  g_string_replace (mixed, "id=\"order\" op=\"permute\" dims=\"1,0,2\"",
+                    "id=\"order\" op=\"sum\" dim=\"1\" keepdim=\"true\"", 0);
+  cli_write ("mixed.xml", mixed->str);
+  cli_expect (0, NULL, "export", "mixed.xml", "--to", "onnx", "--size", "B=1", "-o", "mixed.onnx");
+  g_auto (CliResult) kept = cli ("import", "mixed.onnx", "-o", "mixed2.xml", NULL);
+  g_assert_nonnull (strstr (kept.out, "input x: 1 × 4 × 6"));
+  cli_expect (1, "it mixes the samples of a batch", "import", "mixed.onnx", "-o", "mixed3.xml", "--batch", "open");
+  cli_expect (2, "--batch takes fixed or open", "import", "mixed.onnx", "--batch", "2");
+}
+
 TEST_FILE (argc, argv)
 {
   int status;
@@ -427,6 +496,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/export/pictures", test_pictures);
   g_test_add_func ("/cli/export/choices", test_choices);
   g_test_add_func ("/cli/export/refusals", test_refusals);
+  g_test_add_func ("/cli/export/open-batch", test_open_batch);
   status = g_test_run ();
   cli_leave ();
   return status;

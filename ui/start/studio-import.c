@@ -109,7 +109,7 @@ static void
 read_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
   const Request *request = data;
-  const LoomOnnxInputs inputs = { .sizes = (const char *const *)request->sizes };
+  const LoomOnnxInputs inputs = { .sizes = (const char *const *)request->sizes, .batch = LOOM_ONNX_BATCH_AUTO };
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomOnnx) model = NULL;
   StudioImport *self;
