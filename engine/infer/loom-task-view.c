@@ -142,6 +142,18 @@ list_others (const LoomNet *net, const LoomNetSource *output, LoomTaskView *task
   return TRUE;
 }
 
+/* Detections [B,K,6], and boxes [B,M,5] as the second port of the data set. */
+static gboolean
+are_boxes (const LoomNet *net, const LoomNetSource *output, guint data)
+{
+  const LoomNetNode *node = loom_net_node (net, data);
+  const LoomType *found = &loom_net_node (net, output->node)->output[output->output],
+                 *boxes = node->n_outputs > 1 ? &node->output[1] : NULL;
+
+  return boxes != NULL && found->shape.rank == 3 && side (found, 2) == LOOM_DETECTION_NUMBERS && boxes->shape.rank == 3
+         && side (boxes, 2) == 5 && loom_dtype_is_float (boxes->dtype);
+}
+
 static gboolean
 find_answer (const LoomNet *net, const LoomTrainSpec *spec, LoomTaskView *task)
 {
@@ -155,6 +167,7 @@ find_answer (const LoomNet *net, const LoomTrainSpec *spec, LoomTaskView *task)
     }
   task->answer_path = g_strdup (loom_net_node (net, output.node)->path);
   task->answer = loom_answer_kind (loom_train_output_kind (spec, net, &output));
+  task->boxes = are_boxes (net, &output, task->data);
   if (!loom_answer_find_input (net, &output, &input, NULL, NULL) || input.node != task->data)
     {
       if (!(loom_answer_find_input (net, &output, &input, &task->writes, NULL) && task->writes))
@@ -190,11 +203,11 @@ loom_task_view_new (const LoomNet *net, const LoomTrainSpec *spec)
   if (!node->typed || node->n_outputs == 0)
     return none (task, "The data are missing or not known yet.");
   task->predicts = find_answer (net, spec, task);
-  task->y = find_target (net, task);
+  task->y = task->boxes ? 1 : find_target (net, task);
   task->kind = kind_of (&node->output[task->x], task->y != G_MAXUINT ? &node->output[task->y] : NULL);
   if (task->kind == LOOM_TASK_VIEW_NONE)
     return none (task, "Samples of this shape have no picture; numbers, images, texts and sequences do.");
-  if (task->y != G_MAXUINT)
+  if (task->y != G_MAXUINT && !task->boxes)
     task->classes
         = !loom_dtype_is_float (node->output[task->y].dtype) || (task->predicts && task->answer == LOOM_ANSWER_YES);
   return task;

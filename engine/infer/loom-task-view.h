@@ -29,6 +29,7 @@ typedef struct
   char *data_path;   /* its path */
   guint x, y;        /* its ports: the input and the target; G_MAXUINT if there is no y */
   gboolean classes;  /* y is class indices, or "yes" and "no" */
+  gboolean boxes;    /* y is the boxes of a data set, as loom_dataset_has_boxes(), and the prediction is detections */
   gboolean predicts; /* a trainer of this graph can predict samples of x */
   char *why_not;     /* !predicts: the reason, a sentence */
   char *answer_path; /* the path of the node with the prediction; NULL: there is none */
