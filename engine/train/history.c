@@ -11,7 +11,7 @@
 #define FIRST     8     /* states, until the size of the next ones can be estimated */
 #define WIDE      1.05  /* of even gaps: a wider one among the first keeps its extra state */
 #define EARLY     0.07  /* of a gap: by so much the first ones are narrower, if states may become smaller */
-#define GROWTH    1.005 /* of the latest states, from which on they become larger */
+#define GROWTH    1.01  /* of the latest states: from there on they become larger */
 #define TOLERANCE 1.15  /* of even gaps, with which a run that was given more epochs continues */
 
 void
@@ -116,10 +116,10 @@ may_shrink (const History *self)
   double bytes[2] = { 0 };
   guint n = 0;
 
-  for (guint i = self->state->len; i-- > 0 && n < 2 * FIRST;)
+  for (guint i = self->state->len; i-- > 0 && n < RECENT;)
     if (nth (self, i)->base >= 0)
-      bytes[n++ / FIRST] += (double)nth (self, i)->bytes;
-  return (n > 0 || self->has_extras) && (n < 2 * FIRST || bytes[0] <= GROWTH * bytes[1]);
+      bytes[n++ / (RECENT / 2)] += (double)nth (self, i)->bytes;
+  return (n > 0 || self->has_extras) && (n < RECENT || bytes[0] <= GROWTH * bytes[1]);
 }
 
 /* The steps from the newest state that is not extra to the next one. If all states counted as the latest ones, and
