@@ -9,17 +9,10 @@
 #include "ui/page/studio-page-private.h"
 #include "ui/window/studio-window-private.h"
 #include "tests/test-program.h"
+#include "tests/ui/settle.h"
 
 /* Antialiasing makes thin strokes paler than their colour, so 4.5 measures as at least 4.2. */
 #define LEAST 4.2
-
-static void
-settle (void)
-{
-  for (gint64 end = g_get_monotonic_time () + 150 * 1000; g_get_monotonic_time () < end; g_usleep (1000))
-    while (g_main_context_iteration (NULL, FALSE))
-      ;
-}
 
 /* ---- pixels ------------------------------------------------------------------------------- */
 
@@ -51,7 +44,7 @@ snapshot (GtkWidget *window)
   for (int i = 0; node == NULL && i < 20; i++)
     {
       GtkSnapshot *snapshot = gtk_snapshot_new ();
-      settle ();
+      settle (150);
       gdk_paintable_snapshot (paintable, snapshot, gtk_widget_get_width (window), gtk_widget_get_height (window));
       node = gtk_snapshot_free_to_node (snapshot);
     }
@@ -203,7 +196,7 @@ look_at_others (StudioWindow *self)
   for (guint i = 0; actions[i] != NULL; i++)
     {
       gtk_widget_activate_action (GTK_WIDGET (self), actions[i], NULL);
-      settle ();
+      settle (150);
       g_autoptr (GList) windows = gtk_window_list_toplevels ();
       for (GList *l = windows; l != NULL; l = l->next)
         if (l->data != self && gtk_widget_get_mapped (l->data))
@@ -225,7 +218,7 @@ look_at_table (void)
   gtk_column_view_append_column (GTK_COLUMN_VIEW (table), column);
   gtk_window_set_child (GTK_WINDOW (window), table);
   gtk_window_present (GTK_WINDOW (window));
-  settle ();
+  settle (150);
   look (window, "a table");
   gtk_window_destroy (GTK_WINDOW (window));
 }

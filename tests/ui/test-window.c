@@ -22,6 +22,7 @@
 #include "ui/window/studio-window.h"
 #include "tests/test-program.h"
 #include "tests/ui/find-widgets.h"
+#include "tests/ui/settle.h"
 
 static const char graph_text[] = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
                                  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"Test\">\n"
@@ -672,9 +673,7 @@ test_text_grows (void)
       int *height = large ? after : before;
       g_object_set (settings, "gtk-xft-dpi", (large ? 2 : 1) * 96 * 1024, NULL);
       /* Styles are applied with the next frame. */
-      for (gint64 end = g_get_monotonic_time () + 200 * 1000; g_get_monotonic_time () < end; g_usleep (2000))
-        while (g_main_context_iteration (NULL, FALSE))
-          ;
+      settle (0);
       height[0] = panel_part_height (panel, "state_label");
       height[1] = panel_part_height (panel, "body");
       height[2] = least_height (chart);
