@@ -138,6 +138,7 @@ test_examples (void)
       g_assert_cmpstr (kind_names[task->kind], ==, kind_names[examples[i].kind]);
       g_assert_cmpint (task->classes, ==, examples[i].classes);
       g_assert_cmpint (task->predicts, ==, examples[i].predicts);
+      g_assert_cmpint (task->boxes, ==, g_str_has_suffix (examples[i].file, "-detector.xml"));
       g_assert_true ((task->kind == LOOM_TASK_VIEW_NONE) == (task->why != NULL));
     }
   g_assert_cmpuint (G_N_ELEMENTS (examples), ==, count_graphs ("lessons") + count_graphs ("models"));

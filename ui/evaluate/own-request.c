@@ -72,6 +72,8 @@ predicted_cb (GObject *source, GAsyncResult *result, gpointer data)
   const char *raw = g_variant_get_fixed_array (values, &bytes, 1);
   value = g_memdup2 (raw, bytes); /* aligned */
   answer.value = value;
+  answer.step = step;
+  answer.epoch = epoch;
   reply (data, read_reply (&answer, kind, shape, bytes) ? &answer : NULL, NULL);
 }
 

@@ -9,6 +9,7 @@ typedef struct
   LoomAnswerKind kind;
   gint64 n_positions, n_classes;
   gint64 n;
+  gint64 step, epoch; /* of the weights */
   const float *value; /* [n, positions, classes] */
 } OwnReply;
 

@@ -27,6 +27,7 @@ init (SampleSource *self, LoomGraph *graph, LoomNet *net, char **why)
   self->query.x = task->x;
   self->query.y = task->y;
   self->query.classes = task->classes;
+  self->query.boxes = task->boxes;
   self->query.n = studio_task_kind_samples (task->kind, &self->query.spread);
   self->x = loom_net_node (net, task->data)->output[task->x];
   self->query.n_others = task->n_others;

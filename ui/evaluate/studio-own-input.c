@@ -23,7 +23,8 @@ struct _StudioOwnInput
   SampleSource source;  /* alone NULL: none */
   StudioTaskData *data; /* some samples, for sizes, ranges and the normalisation */
   StudioTask *task;     /* of the plane */
-  GtkWidget *message, *drawing, *pad, *entry, *plane, *hint, *sliders, *answer, *bars;
+  GtkWidget *message, *drawing, *pad, *entry, *plane, *over, *hint, *sliders, *answer, *bars;
+  StudioTaskPicture *picture;         /* of `over`: the sample with the predicted mask or boxes over it */
   GtkWidget *sample, *number, *ports; /* of nets with several inputs: the row of the sample's number, and the fields */
   GtkFileChooserNative *chooser;
   float *x; /* the sample, prepared; NULL: none */
@@ -56,6 +57,8 @@ forget_answer (StudioOwnInput *self)
     gtk_grid_remove (GTK_GRID (self->bars), child);
   gtk_label_set_text (GTK_LABEL (self->answer), NULL);
   g_clear_pointer (&self->sentence, g_free);
+  if (self->over != NULL)
+    gtk_widget_set_visible (self->over, FALSE);
 }
 
 /* In place of an answer, which would be that of another input. */
@@ -86,9 +89,36 @@ show_point (StudioOwnInput *self)
                                self->sentence);
 }
 
+/* Draws a predicted mask, or boxes, over the sample. FALSE: the prediction is neither. */
+static gboolean
+show_over (StudioOwnInput *self, const OwnReply *reply)
+{
+  const gint64 shape[] = { reply->n, reply->n_positions, reply->n_classes };
+  gboolean draws;
+
+  if (reply->text != NULL || self->data == NULL || self->data->kind != LOOM_TASK_VIEW_IMAGES
+      || self->count != self->data->x_size)
+    return FALSE;
+  studio_task_picture_set_data (self->picture, studio_task_data_alone (self->data, self->x));
+  draws = studio_task_picture_draws_over (self->picture)
+          && studio_task_picture_take (self->picture, reply->kind, shape, reply->value,
+                                       (gsize)(shape[0] * shape[1] * shape[2]), reply->step, reply->epoch);
+  gtk_widget_set_visible (self->over, draws);
+  if (draws)
+    studio_task_view_set_picture (STUDIO_TASK_VIEW (self->over), self->picture);
+  return draws;
+}
+
 static void
 show_reply (StudioOwnInput *self, const OwnReply *reply)
 {
+  if (show_over (self, reply))
+    {
+      g_free (self->sentence);
+      self->sentence = studio_task_picture_describe_prediction (self->picture);
+      gtk_label_set_text (GTK_LABEL (self->answer), self->sentence);
+      return;
+    }
   g_free (self->sentence);
   self->sentence = reply->text != NULL
                        ? g_strdup (reply->text)
@@ -527,6 +557,10 @@ own_input_dispose (GObject *object)
   if (self->chooser != NULL)
     g_signal_handlers_disconnect_by_data (self->chooser, self);
   g_clear_object (&self->chooser);
+  if (self->over != NULL)
+    studio_task_view_set_picture (STUDIO_TASK_VIEW (self->over), NULL);
+  self->over = NULL;
+  g_clear_pointer (&self->picture, studio_task_picture_free);
   g_clear_object (&self->task);
   g_clear_object (&self->model);
   sample_source_clear (&self->source);
@@ -555,6 +589,10 @@ studio_own_input_init (StudioOwnInput *self)
   gtk_widget_init_template (GTK_WIDGET (self));
   g_signal_connect (drop, "drop", G_CALLBACK (drop_cb), self);
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (drop));
+  self->picture = studio_task_picture_new ();
+  self->over = GTK_WIDGET (studio_task_view_new ());
+  gtk_widget_set_visible (self->over, FALSE);
+  gtk_box_insert_child_after (GTK_BOX (self), self->over, self->ports);
 }
 
 GtkWidget *

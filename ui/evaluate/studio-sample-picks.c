@@ -27,7 +27,7 @@ struct _StudioSamplePicks
       *texts; /* a(sss) for each of `shown`: source, target and what the net writes; NULL: it does not, or not yet */
   gint64 written; /* the step of its weights */
   guint read;     /* whose samples the picture has */
-  guint asked;    /* the read whose masks are being predicted; 0: none are */
+  guint asked;    /* the read whose masks or boxes are being predicted; 0: none are */
 };
 
 G_DEFINE_FINAL_TYPE (StudioSamplePicks, studio_sample_picks, GTK_TYPE_BOX)
@@ -195,7 +195,7 @@ masks_cb (const OwnReply *reply, const char *why, gpointer owner)
     }
 }
 
-/* The records of an evaluation have one class for a sample, so the masks are predicted again. */
+/* The records of an evaluation have one class for a sample, so masks and boxes are predicted again. */
 static void
 ask_for_masks (StudioSamplePicks *self)
 {
@@ -204,7 +204,7 @@ ask_for_masks (StudioSamplePicks *self)
   OwnSample sample = { 0 };
 
   /* While newer samples are being read, read_cb() asks for theirs. */
-  if (data == NULL || !studio_task_picture_has_masks (self->picture) || proxy == NULL || self->asked != 0
+  if (data == NULL || !studio_task_picture_draws_over (self->picture) || proxy == NULL || self->asked != 0
       || self->read != self->serial)
     return;
   sample.x = data->x;
@@ -223,7 +223,7 @@ read_cb (StudioTaskData *data, const char *why, gpointer owner)
 
   self->read = self->serial; /* no other is reported */
   studio_task_picture_set_data (self->picture, data);
-  if (is_picture && studio_task_picture_has_masks (self->picture))
+  if (is_picture && studio_task_picture_draws_over (self->picture))
     ask_for_masks (self);
   else if (is_picture)
     give_answers (self);

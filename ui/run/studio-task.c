@@ -192,6 +192,7 @@ sync_samples (StudioTask *self)
   self->query.x = self->task->x;
   self->query.y = self->task->y;
   self->query.classes = self->task->classes;
+  self->query.boxes = self->task->boxes;
   self->query.n = studio_task_kind_samples (self->task->kind, &self->query.spread);
   char *key = g_strdup_printf ("%s\n%d %u %u %d %d %" G_GINT64_FORMAT, options, (int)self->query.kind, self->query.x,
                                self->query.y, self->query.classes, (int)self->query.split, self->query.first);

@@ -314,9 +314,12 @@ studio_task_thumbnail_show (GtkPicture *picture, const LoomGraph *graph, const L
   work->graph = loom_graph_copy (graph);
   work->alone = alone;
   work->gone = g_object_ref (loop->gone);
-  work->query = (StudioTaskQuery){
-    .kind = view->kind, .x = view->x, .y = view->y, .classes = view->classes, .split = LOOM_N_SPLITS
-  };
+  work->query = (StudioTaskQuery){ .kind = view->kind,
+                                   .x = view->x,
+                                   .y = view->y,
+                                   .classes = view->classes,
+                                   .boxes = view->boxes,
+                                   .split = LOOM_N_SPLITS };
   work->query.n = studio_task_kind_samples (view->kind, &work->query.spread);
   g_object_set_data_full (G_OBJECT (picture), KEY, loop, loop_free);
   task = g_task_new (NULL, NULL, read_cb, weak_new (picture));

@@ -142,6 +142,7 @@ read_from (const LoomDataset *dataset, const StudioTaskQuery *query, GError **er
   StudioTaskData *data = g_new0 (StudioTaskData, 1);
   data->kind = query->kind;
   data->classes = query->classes;
+  data->boxes = query->boxes && y != NULL;
   data->split = split;
   memcpy (data->n_all, info->n, sizeof data->n_all);
   data->first = first;
@@ -158,11 +159,39 @@ read_from (const LoomDataset *dataset, const StudioTaskQuery *query, GError **er
   data->token_names = g_strdupv ((char **)loom_dataset_token_names (dataset));
   data->separator = g_strdup (loom_dataset_separator (dataset));
   data->feature_names = g_strdupv ((char **)loom_dataset_feature_names (dataset));
-  data->n_classes = count_classes (data, info);
+  data->n_classes = data->boxes ? (guint)info->n_classes : count_classes (data, info);
   if (query->x == 0 && !data->symbols)
     read_normalisation (dataset, data);
   for (guint i = 0; query->form == STUDIO_TASK_FORM_STORED && i < n; i++)
     studio_task_data_normalise (data, data->x + (gsize)i * data->x_size, TRUE);
+  return data;
+}
+
+/* Losses and metrics ignore a target of −100, and a box of class −1 is none. */
+#define NO_TARGET -100.f
+#define NO_BOX    -1.f
+
+StudioTaskData *
+studio_task_data_alone (const StudioTaskData *like, const float *x)
+{
+  StudioTaskData *data = g_new0 (StudioTaskData, 1);
+
+  data->kind = like->kind;
+  data->classes = like->classes;
+  data->boxes = like->boxes;
+  data->split = like->split;
+  memcpy (data->n_all, like->n_all, sizeof data->n_all);
+  data->n = 1;
+  data->x_size = like->x_size;
+  data->y_size = like->y_size;
+  data->rank = like->rank;
+  memcpy (data->dim, like->dim, sizeof data->dim);
+  data->x = g_memdup2 (x, like->x_size * sizeof *x);
+  data->y = g_new (float, MAX (like->y_size, 1));
+  for (guint i = 0; i < like->y_size; i++)
+    data->y[i] = like->boxes ? NO_BOX : NO_TARGET;
+  data->class_names = g_strdupv (like->class_names);
+  data->n_classes = like->n_classes;
   return data;
 }
 

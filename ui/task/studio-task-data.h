@@ -19,6 +19,7 @@ typedef struct
   LoomTaskViewKind kind;
   guint x, y;                                   /* ports; y is G_MAXUINT: none */
   gboolean classes;                             /* y is a class index */
+  gboolean boxes;                               /* y is boxes of objects, see LoomTaskView */
   guint n_others, other[LOOM_TASK_VIEW_OTHERS]; /* further ports */
   LoomSplit split;                              /* LOOM_N_SPLITS: the first split with samples */
   guint n;                                      /* maximum number of samples */
@@ -42,7 +43,7 @@ typedef struct
 typedef struct
 {
   LoomTaskViewKind kind;
-  gboolean classes;
+  gboolean classes, boxes;
   LoomSplit split;
   gint64 n_all[LOOM_N_SPLITS]; /* samples in each split */
   gint64 first;
@@ -68,6 +69,8 @@ typedef struct
  * is the result of the task. Errors: those of loom_dataset_open(); DATA if there are no samples, or too many to open
  * for a view. */
 void studio_task_data_return (GTask *task, const LoomGraph *alone, const StudioTaskQuery *query);
+/* One sample of the same kind, of the user's own: it has no target. */
+StudioTaskData *studio_task_data_alone (const StudioTaskData *like, const float *x);
 void studio_task_data_free (StudioTaskData *data);
 /* Normalises the numbers of one sample, x_size of them, or undoes it. */
 void studio_task_data_normalise (const StudioTaskData *data, float *x, gboolean undo);

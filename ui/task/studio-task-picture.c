@@ -125,9 +125,15 @@ studio_task_picture_take (StudioTaskPicture *picture, LoomAnswerKind kind, const
 }
 
 gboolean
-studio_task_picture_has_masks (const StudioTaskPicture *picture)
+studio_task_picture_draws_over (const StudioTaskPicture *picture)
 {
-  return picture->data != NULL && task_is_map (picture);
+  return picture->data != NULL && (task_is_map (picture) || task_has_boxes (picture));
+}
+
+char *
+studio_task_picture_describe_prediction (const StudioTaskPicture *picture)
+{
+  return task_prediction_text (picture, 0);
 }
 
 /* ---- texts ----------------------------------------------------------------- */
@@ -174,8 +180,10 @@ studio_task_picture_describe (const StudioTaskPicture *picture)
     g_string_append (text, ", ");
   /* the kind of samples, their number, the total, and the split */
   g_string_append_printf (text, _ ("%1$s: %2$s of %3$s %4$s"),
-                          task_is_map (picture) ? _ ("images with a class at each pixel") : _ (kind->words), n, all,
-                          split_words (picture->data->split));
+                          task_is_map (picture)      ? _ ("images with a class at each pixel")
+                          : task_has_boxes (picture) ? _ ("images with boxes of objects")
+                                                     : _ (kind->words),
+                          n, all, split_words (picture->data->split));
   if (!picture->answered)
     g_string_append (text, _ (", nothing is predicted yet"));
   else
@@ -203,7 +211,7 @@ studio_task_picture_describe_sample (const StudioTaskPicture *picture, int sampl
 static gboolean
 has_legend (const StudioTaskPicture *picture)
 {
-  return kind_of (picture)->legend || task_is_map (picture);
+  return kind_of (picture)->legend || task_is_map (picture) || task_has_boxes (picture);
 }
 
 static void

@@ -52,8 +52,8 @@ studio_task_picture_inputs (const StudioTaskPicture *picture, gint64 shape[LOOM_
 gboolean studio_task_picture_take (StudioTaskPicture *picture, LoomAnswerKind kind, const gint64 shape[3],
                                    const float *value, gsize n_values, gint64 step, gint64 epoch);
 
-/* TRUE if the target is a class at each pixel, which is drawn over the picture. */
-gboolean studio_task_picture_has_masks (const StudioTaskPicture *picture);
+/* TRUE if target and prediction are drawn over the picture: a class at each pixel, or boxes of objects. */
+gboolean studio_task_picture_draws_over (const StudioTaskPicture *picture);
 /* The fraction of positions predicted correctly; NaN: unknown. */
 double studio_task_picture_accuracy (const StudioTaskPicture *picture);
 /* The mean of |prediction − y|; NaN: unknown. */
@@ -62,6 +62,8 @@ double studio_task_picture_error (const StudioTaskPicture *picture);
 char *studio_task_picture_feature_name (const StudioTaskPicture *picture, guint column);
 /* For screen readers: what is shown, the accuracy, and the step. */
 char *studio_task_picture_describe (const StudioTaskPicture *picture);
+/* What is predicted for the first sample, of which the target is not known: the classes in a mask, or the objects. */
+char *studio_task_picture_describe_prediction (const StudioTaskPicture *picture);
 /* One sample as text: its position, class and prediction. NULL: no such sample. */
 char *studio_task_picture_describe_sample (const StudioTaskPicture *picture, int sample);
 

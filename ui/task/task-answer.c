@@ -1,6 +1,7 @@
 /* Interprets predictions: classes, probabilities, correctness, and text. */
 #include <glib/gi18n.h>
 #include <math.h>
+#include <string.h>
 
 #include "ui/scene/studio-format.h"
 #include "ui/task/task-private.h"
@@ -28,7 +29,7 @@ is_of_classes (const StudioTaskPicture *picture)
 guint
 task_n_classes (const StudioTaskPicture *picture)
 {
-  guint n = picture->data->classes ? picture->data->n_classes : 0;
+  guint n = picture->data->classes || picture->data->boxes ? picture->data->n_classes : 0;
 
   return n > 0 && picture->answered && is_of_classes (picture) ? MAX (n, picture->n_classes) : n;
 }
@@ -93,6 +94,39 @@ task_is_map (const StudioTaskPicture *picture)
          && data->y_size == data->dim[data->rank - 1] * data->dim[data->rank - 2];
 }
 
+gboolean
+task_has_boxes (const StudioTaskPicture *picture)
+{
+  return picture->data->kind == LOOM_TASK_VIEW_IMAGES && picture->data->boxes;
+}
+
+#define LEAST_SCORE 0.5f /* as of gradloom predict */
+
+float *
+task_detections (const StudioTaskPicture *picture, guint sample, guint *n)
+{
+  const guint all = picture->n_positions * picture->n_classes / LOOM_DETECTION_NUMBERS;
+  const float *answer = task_answer_of_sample (picture, sample);
+  float *found;
+
+  *n = 0;
+  if (answer == NULL || picture->kind != LOOM_ANSWER_VALUES
+      || picture->n_positions * picture->n_classes % LOOM_DETECTION_NUMBERS != 0)
+    return NULL;
+  found = g_new (float, MAX (all, 1) * LOOM_DETECTION_NUMBERS);
+  for (guint i = 0; i < all; i++)
+    {
+      double box[LOOM_DETECTION_NUMBERS];
+
+      for (guint k = 0; k < LOOM_DETECTION_NUMBERS; k++)
+        box[k] = answer[i * LOOM_DETECTION_NUMBERS + k];
+      if (loom_answer_is_box (box) && box[4] >= LEAST_SCORE && box[5] >= 0)
+        memcpy (found + (*n)++ * LOOM_DETECTION_NUMBERS, answer + i * LOOM_DETECTION_NUMBERS,
+                LOOM_DETECTION_NUMBERS * sizeof *found);
+    }
+  return found;
+}
+
 double
 task_share_right (const StudioTaskPicture *picture, guint sample)
 {
@@ -126,7 +160,7 @@ studio_task_picture_error (const StudioTaskPicture *picture)
   const StudioTaskData *data = picture->data;
   double sum = 0;
 
-  if (!picture->answered || data->classes || data->y_size == 0 || is_of_classes (picture)
+  if (!picture->answered || data->classes || data->boxes || data->y_size == 0 || is_of_classes (picture)
       || picture->n_positions * picture->n_classes != data->y_size)
     return NAN;
   for (guint i = 0; i < data->n; i++)
@@ -195,6 +229,72 @@ map_text (const StudioTaskPicture *picture, guint sample)
   return g_string_free (text, FALSE);
 }
 
+/* "cat 81 %, dog 52 %", or what says that there are none. (transfer full) */
+static char *
+found_text (const StudioTaskPicture *picture, guint sample)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  guint n;
+  g_autofree float *found = task_detections (picture, sample, &n);
+
+  for (guint i = 0; i < n; i++)
+    {
+      const float *box = found + i * LOOM_DETECTION_NUMBERS;
+      g_autofree char *name = task_class_name (picture->data, (guint)box[5]);
+      g_string_append_printf (text, "%s%s %.0f %%", text->len > 0 ? ", " : "", name, 100 * (double)box[4]);
+    }
+  return g_strdup (n > 0 ? text->str : _ ("nothing"));
+}
+
+char *
+task_prediction_text (const StudioTaskPicture *picture, guint sample)
+{
+  const guint n_classes = task_n_classes (picture);
+  g_autofree guint *count = g_new0 (guint, n_classes + 2);
+  g_autoptr (GString) text = g_string_new (NULL);
+  const float *answer = task_answer_of_sample (picture, sample);
+
+  if (task_has_boxes (picture))
+    {
+      g_autofree char *found = found_text (picture, sample);
+
+      /* Translators: the objects that a net found in a picture. */
+      return g_strdup_printf (_ ("found: %s"), found);
+    }
+  for (guint k = 0; answer != NULL && k < picture->n_positions; k++)
+    count[MIN (task_best (picture, answer, k), n_classes + 1)]++;
+  for (guint c = 1; c < n_classes; c++)
+    if (count[c] > 0)
+      {
+        g_autofree char *name = task_class_name (picture->data, c);
+        g_string_append_printf (text, "%s%s %.1f %%", text->len > 0 ? ", " : "", name,
+                                100.0 * count[c] / picture->n_positions);
+      }
+  return g_strdup (text->len > 0 ? text->str : _ ("only the first class"));
+}
+
+/* "cat, dog · found: cat 81 %" */
+static char *
+boxes_text (const StudioTaskPicture *picture, guint sample)
+{
+  const StudioTaskData *data = picture->data;
+  const float *y = data->y + (gsize)sample * data->y_size;
+  g_autoptr (GString) objects = g_string_new (NULL);
+
+  for (guint i = 0; i + TASK_BOX_NUMBERS <= data->y_size; i += TASK_BOX_NUMBERS)
+    if (y[i] >= 0)
+      {
+        g_autofree char *name = task_class_name (data, (guint)y[i]);
+        g_string_append_printf (objects, "%s%s", objects->len > 0 ? ", " : "", name);
+      }
+  const char *are = objects->len > 0 ? objects->str : _ ("no objects");
+  if (!picture->answered)
+    return g_strdup (are);
+  g_autofree char *found = found_text (picture, sample);
+  /* Translators: the objects in a picture, and those that a net found. */
+  return g_strdup_printf (_ ("%1$s · found: %2$s"), are, found);
+}
+
 char *
 task_sample_text (const StudioTaskPicture *picture, guint sample)
 {
@@ -206,6 +306,8 @@ task_sample_text (const StudioTaskPicture *picture, guint sample)
 
   if (task_is_map (picture))
     return map_text (picture, sample);
+  if (task_has_boxes (picture))
+    return boxes_text (picture, sample);
   if (answer == NULL || picture->n_positions != 1 || (!class && picture->n_classes != 1))
     return class ? g_strdup_printf (_ ("class %s"), is) : g_strdup_printf ("y %s", is);
   if (!class)

@@ -1,5 +1,5 @@
 /* Draws images in rows, each with its class and the predicted one; for models that output images, both images; if
- * pixels have classes, the image with the target mask over it, and that with the predicted mask. */
+ * pixels have classes, or objects have boxes, the image with the target over it, and that with the prediction. */
 #include <glib/gi18n.h>
 #include <math.h>
 
@@ -29,11 +29,17 @@ answers_masks (const StudioTaskPicture *p)
   return p->answered && task_is_map (p) && p->n_positions == p->data->y_size;
 }
 
+static gboolean
+answers_boxes (const StudioTaskPicture *p)
+{
+  return p->answered && task_has_boxes (p) && p->kind == LOOM_ANSWER_VALUES;
+}
+
 /* A predicted image is next to the sample, and both are smaller, so that two pairs fit into a narrow pane. */
 static Cells
 cells_of (const StudioTaskPicture *p, double width, double scale)
 {
-  const gboolean pairs = answers_images (p) || answers_masks (p);
+  const gboolean pairs = answers_images (p) || answers_masks (p) || answers_boxes (p);
   const double least = (pairs ? PAIR : CELL) * scale;
   Cells c;
 
@@ -107,6 +113,40 @@ draw_image (const TaskDrawing *d, const float *value, const float *mask, double 
   cairo_surface_destroy (image);
 }
 
+/* The outlines of n boxes over an image of draw_image(): `size` numbers each, with x1, y1, x2, y2 from `first` on, and
+ * the class at `class`; those of a class below 0 are left out. */
+static void
+draw_boxes (const TaskDrawing *d, const float *box, guint n, guint size, guint first, guint class, double x, double y,
+            double side)
+{
+  const StudioTaskData *data = d->picture->data;
+  const double height = (double)data->dim[data->rank - 2], width = (double)data->dim[data->rank - 1];
+  const double zoom = side / MAX (width, height);
+
+  cairo_save (d->cr);
+  cairo_translate (d->cr, x + (side - zoom * width) / 2, y + (side - zoom * height) / 2);
+  cairo_rectangle (d->cr, 0, 0, zoom * width, zoom * height);
+  cairo_clip (d->cr);
+  for (guint i = 0; i < n; i++, box += size)
+    {
+      const float *corner = box + first;
+
+      if (!(box[class] >= 0))
+        continue;
+      /* Light around the colour, which may be that of the image. */
+      const StudioColor halo = { 1, 1, 1, 0.7f }, color = task_class_color (d, (guint)box[class]);
+      for (int k = 0; k < 2; k++)
+        {
+          cairo_rectangle (d->cr, corner[0] * zoom, corner[1] * zoom, (corner[2] - corner[0]) * zoom,
+                           (corner[3] - corner[1]) * zoom);
+          studio_color_set (k == 0 ? &halo : &color, d->cr);
+          cairo_set_line_width (d->cr, (k == 0 ? 4 : 2) * d->scale);
+          cairo_stroke (d->cr);
+        }
+    }
+  cairo_restore (d->cr);
+}
+
 /* A tick or a cross, so that colour is not needed. */
 static void
 draw_verdict (const TaskDrawing *d, double x, double y, gboolean right)
@@ -140,6 +180,8 @@ draw_answer (const TaskDrawing *d, guint i, double x, double y, const Cells *cel
   const double sign = 14 * d->scale;
   const int right = task_is_right (p, i);
 
+  if (task_has_boxes (p) || (answers_masks (p) && isnan (task_share_right (p, i))))
+    return;
   if (answers_masks (p))
     {
       g_autofree char *share = g_strdup_printf ("%.0f %%", 100 * task_share_right (p, i));
@@ -184,8 +226,20 @@ draw_cell (const TaskDrawing *d, guint i, double x, double y, const Cells *cells
   g_autofree float *predicted = answers_masks (p) ? predicted_mask (p, i) : NULL;
 
   draw_image (d, image, is_map ? data->y + (gsize)i * data->y_size : NULL, x, y, cells->image);
+  if (task_has_boxes (p))
+    draw_boxes (d, data->y + (gsize)i * data->y_size, data->y_size / TASK_BOX_NUMBERS, TASK_BOX_NUMBERS, 1, 0, x, y,
+                cells->image);
   if (predicted != NULL)
     draw_image (d, image, predicted, x + cells->width - cells->image, y, cells->image);
+  else if (answers_boxes (p))
+    {
+      guint n;
+      g_autofree float *found = task_detections (p, i, &n);
+
+      draw_image (d, image, NULL, x + cells->width - cells->image, y, cells->image);
+      draw_boxes (d, found, n, LOOM_DETECTION_NUMBERS, 0, LOOM_DETECTION_NUMBERS - 1, x + cells->width - cells->image,
+                  y, cells->image);
+    }
   else if (answers_images (p))
     draw_image (d, task_answer_of_sample (p, i), NULL, x + cells->width - cells->image, y, cells->image);
   if ((task_is_right (p, i) == 0 && !is_map) || (int)i == p->marked)

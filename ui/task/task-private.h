@@ -64,6 +64,12 @@ double task_probability (const StudioTaskPicture *picture, const float *answer, 
 guint task_best (const StudioTaskPicture *picture, const float *answer, guint position);
 /* TRUE if each pixel of an image has a class: a mask. */
 gboolean task_is_map (const StudioTaskPicture *picture);
+#define TASK_BOX_NUMBERS 5 /* of the target */
+/* TRUE if the target is boxes of objects: class, x1, y1, x2, y2 each. */
+gboolean task_has_boxes (const StudioTaskPicture *picture);
+/* The detections that are shown of a sample: x1, y1, x2, y2, score, class each, of *n, in the order of the prediction;
+ * NULL: there is no prediction. (transfer full) */
+float *task_detections (const StudioTaskPicture *picture, guint sample, guint *n);
 /* The fraction of a sample's positions that are correct; NaN: unknown. */
 double task_share_right (const StudioTaskPicture *picture, guint sample);
 /* 1: all positions correct, 0: one is wrong, -1: unknown. */
@@ -73,6 +79,8 @@ char *task_class_name (const StudioTaskData *data, guint class);
 char *task_feature_name (const StudioTaskData *data, guint column);
 /* "Shirt · predicted Coat, 54 %" or "y 0.31 · predicted 0.29". (transfer full) */
 char *task_sample_text (const StudioTaskPicture *picture, guint sample);
+/* The predicted mask or boxes of a sample as text. (transfer full) */
+char *task_prediction_text (const StudioTaskPicture *picture, guint sample);
 
 /* ---- drawing (task-axes.c) ---- */
 
