@@ -740,6 +740,60 @@ test_watch (void)
   frame_end (&frame);
 }
 
+/* Two layers below each other in a module, and a layer below its card. */
+#define MODULAR                                                                                                        \
+  GRAPH (                                                                                                              \
+      "<module name=\"block\"><node id=\"in\" op=\"module_input\"/><node id=\"fc\" op=\"linear\" out_features=\"4\"/>" \
+      "<node id=\"act_one\" op=\"relu\"/><node id=\"out\" op=\"module_output\"/><wire from=\"in\" to=\"fc\"/>"         \
+      "<wire from=\"fc\" to=\"act_one\"/><wire from=\"act_one\" to=\"out\"/><layout><place node=\"in\" x=\"0\" "       \
+      "y=\"0\"/>"                                                                                                      \
+      "<place node=\"fc\" x=\"240\" y=\"0\"/><place node=\"act_one\" x=\"240\" y=\"120\"/>"                            \
+      "<place node=\"out\" x=\"480\" y=\"120\"/></layout></module>"                                                    \
+      "<node id=\"x\" op=\"input\" shape=\"B,8\"/><node id=\"body\" module=\"block\" repeat=\"2\"/>"                   \
+      "<node id=\"tail\" op=\"relu\"/><wire from=\"x\" to=\"body\"/><wire from=\"body\" to=\"tail\"/>"                 \
+      "<layout><place node=\"x\" x=\"0\" y=\"0\"/><place node=\"body\" x=\"240\" y=\"0\"/>"                            \
+      "<place node=\"tail\" x=\"240\" y=\"120\"/></layout>")
+
+static gboolean
+pins_cover (StudioDocument *document, const char *pinned, const char *id)
+{
+  const StudioScene *scene = studio_document_get_scene (document);
+  const StudioItem *item = &scene->item[studio_scene_find_id (scene, pinned)];
+  const StudioRect pins = studio_geometry_with_pins (item),
+                   card = studio_geometry_card (&scene->item[studio_scene_find_id (scene, id)]);
+
+  g_assert_cmpfloat (item->hanging, >, 120);
+  return studio_rect_intersects (&pins, &card);
+}
+
+/* A pin in a module has room there and under the card of the module: one step. */
+static void
+test_watch_in_module (void)
+{
+  Frame frame;
+  const char *tensor;
+  frame_begin (&frame, MODULAR);
+  StudioPins *pins = studio_pins_new (frame.document, frame.canvas, frame.run);
+  g_autofree char *before = document_text (frame.document);
+
+  g_assert_true (studio_document_enter (frame.document, document_serial (frame.document, "body")));
+  g_autofree char *path = studio_document_dup_node_path (frame.document, document_serial (frame.document, "fc"));
+  g_assert_cmpstr (path, ==, "body.0.fc");
+  studio_pins_toggle (pins, path, FALSE);
+  settle ();
+  g_assert_cmpuint (studio_pins_n (pins), ==, 1);
+  studio_pins_get (pins, 0, &tensor);
+  g_assert_cmpstr (tensor, ==, path);
+  g_assert_false (pins_cover (frame.document, "fc", "act_one"));
+  studio_document_leave (frame.document);
+  g_assert_false (pins_cover (frame.document, "body", "tail"));
+  g_assert_true (studio_document_undo (frame.document));
+  g_autofree char *after = document_text (frame.document);
+  g_assert_cmpstr (after, ==, before);
+  g_object_unref (pins);
+  frame_end (&frame);
+}
+
 /* Its single keys, caption and progress. */
 static void
 test_presentation (void)
@@ -1013,6 +1067,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/page/start-cover", test_start_cover);
   g_test_add_func ("/page/rate-card", test_rate_card);
   g_test_add_func ("/page/watch", test_watch);
+  g_test_add_func ("/page/watch-in-module", test_watch_in_module);
   g_test_add_func ("/page/presentation", test_presentation);
   g_test_add_func ("/page/status-line", test_status_line);
   g_test_add_func ("/page/commands", test_commands);

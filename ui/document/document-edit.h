@@ -31,13 +31,15 @@ GPtrArray *studio_document_selected_nodes (StudioDocument *self);
 /* Inside a transaction: expands the selected collapsed frames where they are and adds their nodes to the selection, for
  * commands on nodes. Returns the frames (LoomElement). */
 GPtrArray *studio_document_open_selected (StudioDocument *self);
-/* Inside a transaction: moves the card of a collapsed frame, by the id of its item, with its nodes. FALSE: no frame has
- * that id. */
-gboolean studio_document_place_frame (StudioDocument *self, const char *id, double x, double y);
+/* Inside a transaction: moves the card of a collapsed frame of this scope, by the id of its item, with its nodes.
+ * FALSE: no frame has that id. */
+gboolean
+studio_document_place_frame (StudioDocument *self, const LoomElement *scope, const char *id, double x, double y);
 /* Expands the collapsed frame that contains this node of the shown scope, if there is one: one step. */
 void studio_document_show_node (StudioDocument *self, const char *id);
-/* Sets a card's position inside the open transaction. */
+/* Sets a card's position inside the open transaction: in the shown scope, or in any. */
 void studio_document_place (StudioDocument *self, const char *id, double x, double y);
+void studio_document_place_in (StudioDocument *self, LoomElement *scope, const char *id, double x, double y);
 char *studio_document_coordinate (double v); /* in the form of files */
 void studio_document_remove_element (StudioDocument *self, LoomElement *element);
 /* Sets an attribute inside the open transaction, if it differs. */
@@ -57,6 +59,7 @@ typedef struct
   guint copy;                  /* of a repeat */
   gsize n_around;              /* length in bytes of the path to the enclosing scope */
 } StudioPathScope;
+void studio_document_find_scope (StudioDocument *self, const char *path, StudioPathScope *found);
 
 /* Describes how the nodes of one scope change. */
 typedef struct

@@ -10,13 +10,11 @@
 
 /* Cards without a position keep the one from the layout; they must not jump when others get a position. */
 static void
-place_all (StudioDocument *self, const StudioScene *scene)
+place_all (StudioDocument *self, LoomElement *scope, const StudioScene *scene)
 {
-  LoomElement *scope = studio_document_get_scope (self);
-
   for (guint i = 0; i < scene->n_items; i++)
     if (loom_scope_find_place (scope, scene->item[i].id) == NULL)
-      studio_document_place (self, scene->item[i].id, scene->item[i].x, scene->item[i].y);
+      studio_document_place_in (self, scope, scene->item[i].id, scene->item[i].x, scene->item[i].y);
 }
 
 /* Frames and notes follow the items in these arrays. */
@@ -197,7 +195,7 @@ studio_document_fold_selection (StudioDocument *self)
                                            : ngettext ("Collapse %u node", "Collapse %u nodes", count),
                                        count);
   studio_document_begin (self, name);
-  place_all (self, scene);
+  place_all (self, studio_document_get_scope (self), scene);
   for (guint i = 0; i < scene->n_items; i++)
     if (items[i])
       studio_document_put (self, loom_scope_find_place (studio_document_get_scope (self), scene->item[i].id),
@@ -206,23 +204,51 @@ studio_document_fold_selection (StudioDocument *self)
   return TRUE;
 }
 
+/* The scope's cards make space for pins of the card that the path leads to or through. */
+static void
+make_space_in (StudioDocument *self, const StudioScene *scene, const char *node_path, double more, double width)
+{
+  LoomElement *scope = loom_graph_by_serial (studio_document_get_graph (self), scene->scope);
+  const guint item = studio_scene_card_of (scene, node_path);
+  g_autofree double *dx = g_new0 (double, scene->n_items + 1), *dy = g_new0 (double, scene->n_items + 1);
+
+  if (item == STUDIO_NO_ITEM)
+    return;
+  studio_layout_make_space (scene, item, more, width, dx, dy);
+  place_all (self, scope, scene);
+  for (guint i = 0; i < scene->n_items; i++)
+    if (dx[i] != 0 || dy[i] != 0)
+      studio_document_place_in (self, scope, scene->item[i].id, scene->item[i].x + dx[i], scene->item[i].y + dy[i]);
+}
+
+/* A pin is also under the card of each module around its node. */
 void
 studio_document_make_space_for_pin (StudioDocument *self, const char *node_path, double width, double before,
                                     double height)
 {
   const double more = studio_geometry_pin_height (height) - (before > 0 ? studio_geometry_pin_height (before) : 0);
-  StudioScene *scene = studio_document_get_scene (self);
-  g_autofree char *id = g_strndup (node_path, strcspn (node_path, "."));
-  guint item = studio_document_scope_depth (self) == 0 ? studio_scene_find_id (scene, id) : STUDIO_NO_ITEM;
-  g_autofree double *dx = g_new0 (double, scene->n_items + 1), *dy = g_new0 (double, scene->n_items + 1);
+  g_auto (GStrv) part = g_strsplit (node_path, ".", -1);
+  g_autoptr (GString) path = g_string_new (NULL);
+  StudioPathScope in;
 
-  if (item == STUDIO_NO_ITEM)
-    return;
-  studio_layout_make_space (scene, item, MAX (more, 0), width, dx, dy);
-  place_all (self, scene);
-  for (guint i = 0; i < scene->n_items; i++)
-    if (dx[i] != 0 || dy[i] != 0)
-      studio_document_place (self, scene->item[i].id, scene->item[i].x + dx[i], scene->item[i].y + dy[i]);
+  for (guint i = 0; part[i] != NULL; i++)
+    {
+      studio_document_find_scope (self, path->str, &in);
+      if (in.scope == NULL)
+        return;
+      if (in.scope == studio_document_get_scope (self)
+          && g_str_equal (path->str, studio_document_get_scope_path (self)))
+        make_space_in (self, studio_document_get_scene (self), node_path, MAX (more, 0), width);
+      else if (in.instance == NULL || !loom_node_is_copy (in.instance, part[i]))
+        {
+          g_autoptr (StudioScene) scene = studio_scene_new (studio_document_get_graph (self), in.scope, path->str,
+                                                            studio_document_peek_net (self), NULL, NULL, NULL);
+
+          studio_layout_fill (scene);
+          make_space_in (self, scene, node_path, MAX (more, 0), width);
+        }
+      g_string_append_printf (path, "%s%s", i > 0 ? "." : "", part[i]);
+    }
 }
 
 void

@@ -58,10 +58,16 @@ studio_document_ensure (StudioDocument *self, LoomTag tag)
 void
 studio_document_place (StudioDocument *self, const char *id, double x, double y)
 {
-  LoomElement *scope = studio_document_get_scope (self), *place = loom_scope_find_place (scope, id);
+  studio_document_place_in (self, studio_document_get_scope (self), id, x, y);
+}
+
+void
+studio_document_place_in (StudioDocument *self, LoomElement *scope, const char *id, double x, double y)
+{
+  LoomElement *place = loom_scope_find_place (scope, id);
   g_autofree char *sx = studio_document_coordinate (x), *sy = studio_document_coordinate (y);
 
-  if (studio_document_place_frame (self, id, x, y))
+  if (studio_document_place_frame (self, scope, id, x, y))
     return;
   if (place == NULL)
     {

@@ -35,7 +35,7 @@ apply_edits (StudioDocument *self, GPtrArray *edits)
 }
 
 gboolean
-studio_document_place_frame (StudioDocument *self, const char *id, double x, double y)
+studio_document_place_frame (StudioDocument *self, const LoomElement *scope, const char *id, double x, double y)
 {
   LoomElement *frame = NULL;
   g_autoptr (GPtrArray) edits = g_ptr_array_new ();
@@ -44,7 +44,7 @@ studio_document_place_frame (StudioDocument *self, const char *id, double x, dou
     frame = frame_at (self, g_ascii_strtoull (id + strlen (FRAME_PREFIX), NULL, 10));
   if (frame == NULL)
     return FALSE;
-  studio_layout_move_frame (edits, studio_document_get_scope (self), frame, x, y);
+  studio_layout_move_frame (edits, scope, frame, x, y);
   apply_edits (self, edits);
   return TRUE;
 }

@@ -111,8 +111,8 @@ map_words (Mapping *m, LoomElement *e, const char *attribute, char *(*map) (cons
     studio_document_put (m->document, e, attribute, list->str);
 }
 
-static void
-find_scope (StudioDocument *self, const char *path, StudioPathScope *found)
+void
+studio_document_find_scope (StudioDocument *self, const char *path, StudioPathScope *found)
 {
   g_auto (GStrv) part = g_strsplit (path, ".", -1);
   gsize at = 0;
@@ -148,7 +148,7 @@ map_slide (Mapping *m, LoomElement *slide)
   StudioPathScope shown;
   const char *path = loom_element_get (slide, "scope");
 
-  find_scope (m->document, path != NULL ? path : "", &shown);
+  studio_document_find_scope (m->document, path != NULL ? path : "", &shown);
   map_words (m, slide, "pins", map_path);
   if (m->change->slide != NULL && m->change->slide (slide, &shown, m->data))
     return;

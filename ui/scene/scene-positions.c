@@ -136,12 +136,14 @@ pin_side (const LoomElement *pin, const char *attribute)
 }
 
 /* Pins are below their card, in a column; those at the side of the window (ui/pins/pin.h) are not. A gradient is of the
- * card of its port. */
+ * card of its port. The scene of a module without an instance has none. */
 static void
-add_hanging (StudioScene *scene, const LoomElement *scope)
+add_hanging (StudioScene *scene, const LoomGraph *graph, const LoomElement *scope)
 {
-  const LoomElement *view = loom_element_find (scope, LOOM_TAG_VIEW);
+  const LoomElement *root = loom_graph_root (graph), *view = loom_element_find (root, LOOM_TAG_VIEW);
 
+  if (scope != root && scene->path[0] == '\0')
+    return;
   for (guint i = 0; view != NULL && i < loom_element_n_children (view); i++)
     {
       const LoomElement *e = loom_element_child (view, i);
@@ -282,7 +284,7 @@ scene_positions_read (StudioScene *scene, const LoomGraph *graph, const LoomElem
 {
   clear_annotations (scene);
   add_places (scene, scope, change);
-  add_hanging (scene, scope);
+  add_hanging (scene, graph, scope);
   add_annotations (scene, scope);
   add_routes (scene, graph, scope);
 }
