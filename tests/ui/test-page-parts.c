@@ -779,7 +779,7 @@ test_watch_in_module (void)
   g_assert_true (studio_document_enter (frame.document, document_serial (frame.document, "body")));
   g_autofree char *path = studio_document_dup_node_path (frame.document, document_serial (frame.document, "fc"));
   g_assert_cmpstr (path, ==, "body.0.fc");
-  studio_pins_toggle (pins, path, FALSE);
+  g_assert_true (studio_pins_toggle (pins, path, FALSE));
   settle ();
   g_assert_cmpuint (studio_pins_n (pins), ==, 1);
   studio_pins_get (pins, 0, &tensor);
@@ -790,6 +790,45 @@ test_watch_in_module (void)
   g_assert_true (studio_document_undo (frame.document));
   g_autofree char *after = document_text (frame.document);
   g_assert_cmpstr (after, ==, before);
+  g_object_unref (pins);
+  frame_end (&frame);
+}
+
+/* The card of a module shows what its first output reads; the same command removes that pin. */
+static void
+test_watch_module (void)
+{
+  Frame frame;
+  const char *tensor;
+  frame_begin (&frame, MODULAR);
+  StudioPins *pins = studio_pins_new (frame.document, frame.canvas, frame.run);
+  const StudioLayerCommands commands = { .document = frame.document, .pins = pins, .toasts = frame.toasts };
+
+  studio_document_select_only (frame.document, document_serial (frame.document, "body"));
+  studio_layer_commands_watch (&commands);
+  settle ();
+  g_assert_cmpuint (studio_pins_n (pins), ==, 1);
+  studio_pins_get (pins, 0, &tensor);
+  g_assert_cmpstr (tensor, ==, "body.1.act_one");
+  g_assert_false (pins_cover (frame.document, "body", "tail"));
+  studio_layer_commands_watch (&commands);
+  settle ();
+  g_assert_cmpuint (studio_pins_n (pins), ==, 0);
+  studio_layer_commands_watch_gradient (&commands);
+  settle ();
+  studio_pins_get (pins, 0, &tensor);
+  g_assert_cmpstr (tensor, ==, "grad:body.1.act_one");
+  g_assert_true (studio_document_undo (frame.document));
+  settle ();
+  g_assert_cmpuint (frame.said, ==, 0);
+  /* Without a shape it says so. */
+  studio_document_select_only (frame.document, document_serial (frame.document, "x"));
+  studio_document_delete_selection (frame.document);
+  studio_document_get_net (frame.document);
+  studio_document_select_only (frame.document, document_serial (frame.document, "body"));
+  studio_layer_commands_watch (&commands);
+  settle ();
+  g_assert_cmpuint (frame.said, ==, 1);
   g_object_unref (pins);
   frame_end (&frame);
 }
@@ -1068,6 +1107,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/page/rate-card", test_rate_card);
   g_test_add_func ("/page/watch", test_watch);
   g_test_add_func ("/page/watch-in-module", test_watch_in_module);
+  g_test_add_func ("/page/watch-module", test_watch_module);
   g_test_add_func ("/page/presentation", test_presentation);
   g_test_add_func ("/page/status-line", test_status_line);
   g_test_add_func ("/page/commands", test_commands);

@@ -12,10 +12,10 @@ static void
 watch (const StudioLayerCommands *self, gboolean gradient)
 {
   g_autofree char *path = selected_node_dup_path (self->document);
-  if (path != NULL)
-    studio_pins_toggle (self->pins, path, gradient);
-  else
+  if (path == NULL)
     studio_toasts_say (self->toasts, _ ("Select a layer first to watch its output."));
+  else if (!studio_pins_toggle (self->pins, path, gradient))
+    studio_toasts_say (self->toasts, _ ("The selected node has no output whose shape is known."));
 }
 
 void

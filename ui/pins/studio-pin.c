@@ -249,11 +249,32 @@ sync_pins (StudioPins *self)
     g_signal_emit (self, signals[DOCKED], 0);
 }
 
-void
-studio_pins_toggle (StudioPins *self, const char *node_path, gboolean gradient)
+/* The first output of a node, or the output of a node inside that is the first one of a module's card. FALSE: none. */
+static gboolean
+find_output (StudioPins *self, const char *path, LoomNetSource *output)
+{
+  const LoomNet *net = studio_document_get_net (self->document);
+  const StudioScene *scene = studio_document_get_scene (self->document);
+  const int node = loom_net_find (net, path);
+  const guint item = node < 0 ? studio_scene_card_of (scene, path) : STUDIO_NO_ITEM;
+
+  if (node >= 0)
+    *output = (LoomNetSource){ .node = (guint)node };
+  else if (item != STUDIO_NO_ITEM && scene->item[item].n_outputs > 0 && scene->item[item].output[0].typed)
+    *output = scene->item[item].output[0].source;
+  else
+    return FALSE;
+  return output->node < loom_net_n_nodes (net) && loom_net_node (net, output->node)->n_outputs > 0;
+}
+
+gboolean
+studio_pins_toggle (StudioPins *self, const char *path, gboolean gradient)
 {
   LoomElement *view = find_view (self);
   LoomNet *net = studio_document_get_net (self->document);
+  LoomNetSource output;
+  const gboolean is_found = find_output (self, path, &output);
+  g_autofree char *node_path = g_strdup (is_found ? loom_net_node (net, output.node)->path : path);
 
   for (guint i = 0; view != NULL && i < loom_element_n_children (view); i++)
     {
@@ -266,12 +287,11 @@ studio_pins_toggle (StudioPins *self, const char *node_path, gboolean gradient)
       studio_document_begin (self->document, _ ("Stop watching"));
       studio_document_edit (self->document, loom_edit_remove (e));
       studio_document_end (self->document);
-      return;
+      return TRUE;
     }
-  int node = loom_net_find (net, node_path);
-  if (node < 0 || loom_net_node (net, (guint)node)->n_outputs == 0)
-    return;
-  g_autofree char *port = loom_net_port_name (net, (guint)node, 0);
+  if (!is_found)
+    return FALSE;
+  g_autofree char *port = loom_net_port_name (net, output.node, output.output);
   g_autofree char *tensor = g_strconcat (gradient ? PIN_GRADIENT : "", port, NULL);
   PinSubject subject;
   pin_subject_init (&subject, net, tensor);
@@ -287,6 +307,7 @@ studio_pins_toggle (StudioPins *self, const char *node_path, gboolean gradient)
       = loom_element_new (LOOM_TAG_PIN, "tensor", tensor, "kind", kind->name, "width", width, "height", height, NULL);
   studio_document_edit (self->document, loom_edit_insert (view, loom_element_n_children (view), pin));
   studio_document_end (self->document);
+  return TRUE;
 }
 
 StudioPinView *

@@ -26,8 +26,9 @@ void studio_pins_set_overlay (StudioPins *self, GtkOverlay *overlay);
 GtkWidget *studio_pins_get_dock (StudioPins *self);
 gboolean studio_pins_has_docked (StudioPins *self);
 
-/* Pins the node's output or its gradient, or removes that pin, in one transaction. */
-void studio_pins_toggle (StudioPins *self, const char *node_path, gboolean gradient);
+/* Pins the first output of a node, or of a module of the shown scope, or its gradient, or removes that pin, in one
+ * transaction. FALSE: it has no known output. */
+gboolean studio_pins_toggle (StudioPins *self, const char *path, gboolean gradient);
 /* Returns the picture of this node, or else the first one; NULL: only numbers are pinned. tensor receives its name
  * (transfer none). */
 StudioPinView *studio_pins_get_picture (StudioPins *self, const char *node_path, const char **tensor);
