@@ -9,6 +9,7 @@
 #include "tests/scratch.h"
 #include "tests/test-program.h"
 #include "tests/ui/document-test.h"
+#include "tests/ui/find-widgets.h"
 #include "ui/pins/pin-components.h"
 #include "ui/pins/pin-paint.h"
 #include "ui/pins/pin-tokens.h"
@@ -679,6 +680,57 @@ test_late_reply (void)
     g_main_context_iteration (NULL, TRUE);
 }
 
+static gboolean
+has_label (GMenuModel *menu, const char *label)
+{
+  for (int i = 0; i < g_menu_model_get_n_items (menu); i++)
+    {
+      g_autoptr (GMenuLinkIter) links = g_menu_model_iterate_item_links (menu, i);
+      g_autofree char *text = NULL;
+
+      if (g_menu_model_get_item_attribute (menu, i, G_MENU_ATTRIBUTE_LABEL, "s", &text) && g_str_equal (text, label))
+        return TRUE;
+      while (g_menu_link_iter_next (links))
+        {
+          g_autoptr (GMenuModel) inner = g_menu_link_iter_get_value (links);
+
+          if (has_label (inner, label))
+            return TRUE;
+        }
+    }
+  return FALSE;
+}
+
+/* Its menu names tensors with all their signs. */
+static void
+test_menu (void)
+{
+  g_autoptr (StudioDocument) document = document_load (
+      "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"x\" op=\"input\" shape=\"B,8\"/>"
+      "<node id=\"to_hidden_size\" op=\"linear\" out_features=\"4\"/><wire from=\"x\" to=\"to_hidden_size\"/>"
+      "<view><pin tensor=\"to_hidden_size\" kind=\"heatmap\"/></view></graph>");
+  g_autoptr (StudioRun) run = studio_run_new ();
+  LoomElement *element = loom_element_child (
+      loom_element_find (loom_graph_root (studio_document_get_graph (document)), LOOM_TAG_VIEW), 0);
+  const PinOwner owner = { document, run, NULL, placed_cb, saved_cb, NULL };
+  Pin *pin = pin_new (&owner, element);
+  GtkWidget *window = gtk_window_new (), *frame = pin_get_frame (pin);
+  g_autoptr (GPtrArray) buttons = g_ptr_array_new ();
+
+  gtk_window_set_child (GTK_WINDOW (window), frame);
+  gtk_window_present (GTK_WINDOW (window));
+  find_widgets (frame, GTK_TYPE_MENU_BUTTON, buttons);
+  g_assert_cmpuint (buttons->len, ==, 2);
+  GtkMenuButton *button = buttons->pdata[1];
+  gtk_menu_button_popup (button);
+  g_assert_true (has_label (gtk_menu_button_get_menu_model (button), "to__hidden__size"));
+  g_assert_true (has_label (gtk_menu_button_get_menu_model (button), "gradient of to__hidden__size.weight"));
+  gtk_menu_button_popdown (button);
+  pin_detach (pin);
+  gtk_window_destroy (GTK_WINDOW (window));
+  pin_unref (pin);
+}
+
 /* ---- principal components ------------------------------------------------------------------------ */
 
 /* Points in a plane of a space of five dimensions, longer in one direction: the coordinates have the distances of the
@@ -742,6 +794,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/pins/begins-of-paths", test_begins_of_paths);
   g_test_add_func ("/pins/history", test_history);
   g_test_add_func ("/pins/late-reply", test_late_reply);
+  g_test_add_func ("/pins/menu", test_menu);
   g_test_add_func ("/pins/components", test_components);
   return g_test_run ();
 }

@@ -82,6 +82,15 @@ add_submenu (GMenu *menu, const char *label, GMenu *submenu)
   g_object_unref (submenu);
 }
 
+/* A menu's label underlines the letter after "_", and shows "__" as "_". */
+static char *
+without_mnemonic (const char *name)
+{
+  g_auto (GStrv) part = g_strsplit (name, "_", -1);
+
+  return g_strjoinv ("__", part);
+}
+
 /* Outputs and weights, and their gradients and updates. */
 static GMenu *
 tensors_menu (Frame *self)
@@ -91,7 +100,8 @@ tensors_menu (Frame *self)
 
   for (guint i = 0; tensors[i] != NULL; i++)
     {
-      g_autofree char *title = pin_tensor_title (tensors[i]);
+      g_autofree char *name = pin_tensor_title (tensors[i]);
+      g_autofree char *title = without_mnemonic (name);
       GMenu *section = g_str_has_prefix (tensors[i], PIN_GRADIENT) ? gradients
                        : g_str_has_prefix (tensors[i], PIN_UPDATE) ? updates
                                                                    : values;
