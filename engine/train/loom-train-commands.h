@@ -15,9 +15,10 @@ typedef enum
 } LoomCommandKind;
 
 /* Names for loom_trainer_snapshot() that are no ports; see there. */
-#define LOOM_SNAPSHOT_TIMES  "time:"
-#define LOOM_SNAPSHOT_TRACE  "trace:"
-#define LOOM_SNAPSHOT_NODES  "nodes:"
-#define LOOM_SNAPSHOT_LOSSES "losses:"
-#define LOOM_SNAPSHOT_RANKS  "ranks:"
-#define LOOM_SNAPSHOT_HEALTH "health:"
+#define LOOM_SNAPSHOT_TIMES   "time:"
+#define LOOM_SNAPSHOT_SAMPLES "samples:"
+#define LOOM_SNAPSHOT_TRACE   "trace:"
+#define LOOM_SNAPSHOT_NODES   "nodes:"
+#define LOOM_SNAPSHOT_LOSSES  "losses:"
+#define LOOM_SNAPSHOT_RANKS   "ranks:"
+#define LOOM_SNAPSHOT_HEALTH  "health:"

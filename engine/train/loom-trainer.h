@@ -78,6 +78,8 @@ double loom_trainer_base_lr (LoomTrainer *trainer);
  * LOOM_SNAPSHOT_TIMES as the port: the seconds of each node of the net for the fixed batch, forward and backward and
  * unfused, f32 in the order of loom_net_node(). This takes as long as a few steps.
  *
+ * LOOM_SNAPSHOT_SAMPLES: the number of samples in the fixed batch, f32[1]: at most 32; 0 without data.
+ *
  * LOOM_SNAPSHOT_TRACE: the trace of the last recorded step as the text of a trace file (loom-trace.h), u8; the next
  * step is then recorded.
  *
@@ -150,9 +152,10 @@ LoomTensor *loom_trainer_walk_port (LoomTrainer *trainer, const char *port, doub
  * array of LoomDerivative. *value and *gradient: of the element. Errors: PORT, USAGE, and those of differentiation. */
 GArray *loom_trainer_derivatives (LoomTrainer *trainer, const char *port, gint64 element, double *value,
                                   double *gradient, GError **error);
-/* Replaces the breakpoints of a run, before a command that is posted later is obeyed; does not wait. At one, training pauses before the weights change, and the next step
- * is taken without a test. Conditions other than not_finite cost about a second forward and backward pass in each step;
- * not_finite costs nothing until a step is not finite, but steps are no longer queued on a GPU. */
+/* Replaces the breakpoints of a run, before a command that is posted later is obeyed; does not wait. At one, training
+ * pauses before the weights change, and the next step is taken without a test. Conditions other than not_finite cost
+ * about a second forward and backward pass in each step; not_finite costs nothing until a step is not finite, but steps
+ * are no longer queued on a GPU. */
 void loom_trainer_set_breakpoints (LoomTrainer *trainer, const LoomBreakpoint *list, guint n);
 
 /* On the compute thread (in an observer), or between runs. */

@@ -96,6 +96,18 @@ text_to_tensor (const char *text, GError **error)
   return tensor;
 }
 
+/* f32[1]. (transfer full) */
+static LoomTensor *
+count_to_tensor (gint64 count, GError **error)
+{
+  const gint64 one = 1;
+  LoomTensor *tensor = loom_tensor_new (LOOM_F32, 1, &one, error);
+
+  if (tensor != NULL)
+    loom_tensor_set (tensor, 0, (double)count);
+  return tensor;
+}
+
 static char *
 nodes_to_text (TrainObservers *self)
 {
@@ -210,6 +222,8 @@ value_of (TrainObservers *self, StateCopy *of, const char *port, GError **error)
   if (g_str_equal (port, LOOM_SNAPSHOT_TIMES))
     return node_times_measure (self->model, self->data, &self->watched, snapshots_net (self->snapshots),
                                snapshots_sample (self->snapshots), error);
+  if (g_str_equal (port, LOOM_SNAPSHOT_SAMPLES))
+    return count_to_tensor (snapshots_n_samples (self->snapshots), error);
   if (g_str_has_prefix (port, PORT_WORDS))
     return train_data_words (self->data, self->model, snapshots_sample (self->snapshots), port + strlen (PORT_WORDS),
                              error);
@@ -266,7 +280,7 @@ train_observers_serve (TrainObservers *self, TrainRequest *request, gboolean fre
   const gint64 begin = g_get_monotonic_time ();
   const gboolean result = serve (self, request, fresh, is_paused);
 
-  if (!g_str_equal (view, LOOM_SNAPSHOT_COSTS))
+  if (!g_str_equal (view, LOOM_SNAPSHOT_COSTS) && !g_str_equal (view, LOOM_SNAPSHOT_SAMPLES))
     view_costs_add (&self->costs, view, g_get_monotonic_time () - begin);
   return result;
 }

@@ -70,6 +70,12 @@ snapshots_sample (const Snapshots *self)
   return self->sample;
 }
 
+gint64
+snapshots_n_samples (const Snapshots *self)
+{
+  return self->sample->len > 0 ? self->n : 0;
+}
+
 static gboolean
 read_net (Snapshots *self, GError **error)
 {

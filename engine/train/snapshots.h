@@ -40,3 +40,4 @@ LoomExec *snapshots_exec (const Snapshots *self, const StateCopy **of);
 /* The net for the fixed batch, and the batch: a LoomTensor for each port of the data set. */
 const LoomNet *snapshots_net (const Snapshots *self);
 const GPtrArray *snapshots_sample (const Snapshots *self);
+gint64 snapshots_n_samples (const Snapshots *self); /* in the batch; 0: of a graph without data */

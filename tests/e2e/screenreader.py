@@ -327,7 +327,7 @@ def pin(t, s):
     s.key("ctrl+shift+w")
     s.until("a pin", lambda: s.everything(lambda h: h.role == "image" and h.name.startswith("linear")), 10)
     s.key("Tab")
-    s.hear("the pin", lambda h: h.role == "image" and "sample 1 of 32 · step 48" in h.name)
+    s.hear("the pin", lambda h: h.role == "image" and "sample 1 of 32 fixed samples · step 48" in h.name)
     for digit, picture, cell in KINDS:
         s.key(digit)
         s.hear("kind %s" % digit, lambda h: picture in h.description and not h.description.startswith(cell + "-"))

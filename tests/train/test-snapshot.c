@@ -83,6 +83,17 @@ test_several (void)
     }
 }
 
+/* As many samples as the values of a port have. */
+static void
+test_samples (void)
+{
+  g_autoptr (LoomTrainer) trainer = train_test_new (GRAPH, (LoomTrainerOptions){ 0 });
+  g_autoptr (LoomTensor) samples = look (trainer, LOOM_SNAPSHOT_SAMPLES), scores = look (trainer, "scores");
+
+  g_assert_cmpint (samples->count, ==, 1);
+  g_assert_cmpfloat (loom_tensor_get (samples, 0), ==, scores->dim[0]);
+}
+
 /* A view sees the current weights, even if the plan has run before. */
 static void
 test_fresh (void)
@@ -245,5 +256,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/snapshot/several", test_several);
   g_test_add_func ("/snapshot/times", test_times);
   g_test_add_func ("/snapshot/fresh", test_fresh);
+  g_test_add_func ("/snapshot/samples", test_samples);
   return g_test_run ();
 }

@@ -731,6 +731,53 @@ test_menu (void)
   pin_unref (pin);
 }
 
+/* Values and gradients are of a fixed batch, as the caption says; a weight is of no sample. */
+static void
+test_fixed_samples (void)
+{
+  static const struct
+  {
+    const char *tensor, *kind, *where;
+  } cases[] = { { "conv", "heatmap", "channel 1 of 4 · sample 1 of 32 fixed samples" },
+                { "out", "heatmap", "of 32 fixed samples" },
+                { "loss", "scalar", "of 32 fixed samples" },
+                { "grad:out.weight", "heatmap", "of 32 fixed samples" },
+                { "out.weight", "heatmap", "" } };
+  g_autoptr (StudioDocument) document = document_load (WATCHED);
+  g_autoptr (StudioRun) run = new_paused_run (document);
+  LoomElement *view = loom_element_find (loom_graph_root (studio_document_get_graph (document)), LOOM_TAG_VIEW);
+  const PinOwner owner = { document, run, NULL, placed_cb, saved_cb, NULL };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      GtkWidget *window = gtk_window_new ();
+      g_autofree char *part = g_strdup_printf (" · %s · step 1", cases[i].where);
+
+      studio_document_begin (document, "Watch");
+      studio_document_edit (document, loom_edit_set (loom_element_child (view, 0), "tensor", cases[i].tensor));
+      studio_document_edit (document, loom_edit_set (loom_element_child (view, 0), "kind", cases[i].kind));
+      studio_document_end (document);
+      Pin *pin = pin_new (&owner, loom_element_child (view, 0));
+      gtk_window_set_child (GTK_WINDOW (window), pin_get_frame (pin));
+      gtk_window_present (GTK_WINDOW (window));
+      while (
+          studio_pin_view_get_value (pin_get_view (pin)) == NULL
+          || (cases[i].where[0] != '\0' && strstr (studio_pin_view_get_caption (pin_get_view (pin)), "fixed") == NULL))
+        g_main_context_iteration (NULL, TRUE);
+      g_test_message ("%s", studio_pin_view_get_caption (pin_get_view (pin)));
+      if (cases[i].where[0] != '\0')
+        g_assert_true (g_str_has_suffix (studio_pin_view_get_caption (pin_get_view (pin)), part));
+      else
+        g_assert_null (strstr (studio_pin_view_get_caption (pin_get_view (pin)), "sample"));
+      pin_detach (pin);
+      gtk_window_destroy (GTK_WINDOW (window));
+      pin_unref (pin);
+    }
+  studio_run_close (run);
+  while (studio_worker_n_exiting () > 0)
+    g_main_context_iteration (NULL, TRUE);
+}
+
 /* ---- principal components ------------------------------------------------------------------------ */
 
 /* Points in a plane of a space of five dimensions, longer in one direction: the coordinates have the distances of the
@@ -795,6 +842,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/pins/history", test_history);
   g_test_add_func ("/pins/late-reply", test_late_reply);
   g_test_add_func ("/pins/menu", test_menu);
+  g_test_add_func ("/pins/fixed-samples", test_fixed_samples);
   g_test_add_func ("/pins/components", test_components);
   return g_test_run ();
 }

@@ -162,6 +162,12 @@ pin_subject_set_shape (PinSubject *self, gsize rank, const gint64 *dims)
     self->dims[d] = dims[d];
 }
 
+gboolean
+pin_subject_is_of_samples (const PinSubject *self)
+{
+  return !self->is_update && (!self->is_weight || self->is_gradient);
+}
+
 /* ---- axes ------------------------------------------------------------------ */
 
 static const char *

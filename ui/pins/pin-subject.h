@@ -27,6 +27,8 @@ typedef struct
 void pin_subject_init (PinSubject *self, const LoomNet *net, const char *tensor);
 /* Sets the sizes of a value. */
 void pin_subject_set_shape (PinSubject *self, gsize rank, const gint64 *dims);
+/* TRUE if its values depend on samples: all but those of weights, and updates. */
+gboolean pin_subject_is_of_samples (const PinSubject *self);
 /* The name of an axis: "channel". */
 const char *pin_subject_axis (const PinSubject *self, gsize axis);
 /* The name of a tensor without its prefix, and its name for display: "gradient of conv1". */

@@ -29,6 +29,8 @@ struct _Pin
   gsize known_rank; /* of the last value; 0: none so far */
   gint64 known[LOOM_SHAPE_MAX_RANK];
   gint64 index[LOOM_SHAPE_MAX_RANK];
+  gint64 n_samples; /* that the run computes values of; 0: not known */
+  gboolean asked_samples;
   const StudioPinKind *kind;
   PinScale colors;
   int width, height;
@@ -100,10 +102,12 @@ chosen_axes (const Pin *self, gsize axes[LOOM_SHAPE_MAX_RANK])
   return n;
 }
 
-/* "channel 3 of 16 · sample 1". */
+/* "channel 3 of 16 · sample 1 of 32 fixed samples". */
 static char *
 name_chosen (const Pin *self)
 {
+  const gboolean is_counted = self->n_samples > 0 && pin_subject_is_of_samples (&self->subject);
+  gboolean names_sample = FALSE;
   g_autoptr (GString) text = g_string_new (NULL);
   gsize axes[LOOM_SHAPE_MAX_RANK];
   const gsize n = chosen_axes (self, axes);
@@ -115,11 +119,19 @@ name_chosen (const Pin *self)
       const char *name = pin_subject_axis (&self->subject, a);
 
       g_string_append (text, k > 0 ? " · " : "");
-      if (k == 0 && self->subject.dims[a] > 0)
+      names_sample = g_str_equal (name, _ ("sample"));
+      if (k == 0 && self->subject.dims[a] > 0 && !(is_counted && names_sample))
         /* Translators: an element of an axis of a tensor: "channel 3 of 16". */
         g_string_append_printf (text, _ ("%1$s %2$d of %3$d"), name, at, (int)self->subject.dims[a]);
       else
         g_string_append_printf (text, "%s %d", name, at);
+    }
+  /* Of a sample that is the last of what is chosen. */
+  if (is_counted)
+    {
+      g_string_append (text, names_sample ? " " : n > 0 ? " · " : "");
+      g_string_append_printf (text, ngettext ("of %d fixed sample", "of %d fixed samples", (gulong)self->n_samples),
+                              (int)self->n_samples);
     }
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
@@ -274,6 +286,39 @@ show_values (Pin *self, gint64 updates, GVariant *shape, GVariant *data)
   gtk_widget_set_tooltip_text (self->frame, problem != NULL && self->rows != NULL ? problem : NULL);
 }
 
+static void
+samples_cb (GObject *source, GAsyncResult *result, gpointer data)
+{
+  Pin *self = data;
+  g_autoptr (GVariant) shape = NULL;
+  g_autoptr (GVariant) full_shape = NULL;
+  g_autoptr (GVariant) values = NULL;
+  gint64 updates = 0;
+
+  if (loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &updates, &shape, &full_shape, &values,
+                                                 result, NULL)
+      && !self->gone && source == (GObject *)studio_run_get_proxy (self->owner.run)
+      && g_variant_get_size (values) == sizeof (float))
+    {
+      self->n_samples = (gint64) * (const float *)g_variant_get_data (values);
+      self->is_urgent = TRUE;
+      pull (self);
+    }
+  pin_unref (self);
+}
+
+/* Once for each run: loss, values and gradients are not of the step's batch. */
+static void
+ask_samples (Pin *self, LoomBusWorker1 *worker)
+{
+  if (self->asked_samples || !pin_subject_is_of_samples (&self->subject))
+    return;
+  self->asked_samples = TRUE;
+  loom_bus_worker1_call_get_snapshot (worker, LOOM_SNAPSHOT_SAMPLES,
+                                      g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0), MAX_BYTES, NULL, samples_cb,
+                                      pin_ref (self));
+}
+
 typedef struct
 {
   Pin *pin;
@@ -303,6 +348,7 @@ snapshot_cb (GObject *source, GAsyncResult *result, gpointer data)
           learn_shape (self, full_shape);
           studio_pin_labels_request (self->labels, LOOM_BUS_WORKER1 (source), chosen_sample (self));
           show_values (self, updates, shape, values);
+          ask_samples (self, LOOM_BUS_WORKER1 (source));
         }
       else if (g_dbus_error_is_remote_error (error) && !g_error_matches (error, G_DBUS_ERROR, G_DBUS_ERROR_NO_REPLY))
         {
@@ -374,6 +420,8 @@ void
 pin_begin_run (Pin *self)
 {
   self->choice++;
+  self->n_samples = 0;
+  self->asked_samples = FALSE;
   studio_pin_view_forget (self->view);
   show_nothing (self, NULL);
 }
