@@ -45,14 +45,15 @@ step_of (guint frame, guint frames, gint64 steps)
 }
 
 static gboolean
-show (LoomTrainer *trainer, const LoomTensor *samples, LoomRehearsalFrame frame, gpointer data, gboolean *wanted,
-      GError **error)
+show (LoomTrainer *trainer, const LoomTensor *samples, const char *port, LoomRehearsalFrame frame, gpointer data,
+      gboolean *wanted, GError **error)
 {
-  LoomTrainerMoment moment;
-  g_autoptr (GPtrArray) answers = loom_trainer_predict (trainer, samples, NULL, &moment, error);
+  LoomTrainerMoment moment = { .step = loom_trainer_steps (trainer) };
+  g_autoptr (LoomTensor) value = port != NULL ? loom_trainer_snapshot (trainer, port, NULL, error) : NULL;
+  g_autoptr (GPtrArray) answers = port == NULL ? loom_trainer_predict (trainer, samples, NULL, &moment, error) : NULL;
 
-  *wanted = answers != NULL && frame (answers, moment.step, moment.epoch, data);
-  return answers != NULL;
+  *wanted = (value != NULL || answers != NULL) && frame (answers, value, moment.step, moment.epoch, data);
+  return value != NULL || answers != NULL;
 }
 
 /* To this step; FALSE: it failed. */
@@ -67,7 +68,7 @@ train_to (LoomTrainer *trainer, gint64 step, GError **error)
 }
 
 gboolean
-loom_rehearsal_run (const LoomGraph *graph, const LoomTensor *samples, guint frames, double seconds,
+loom_rehearsal_run (const LoomGraph *graph, const LoomTensor *samples, const char *port, guint frames, double seconds,
                     LoomRehearsalFrame frame, gpointer data, GError **error)
 {
   const LoomTrainerOptions options = { .device = "cpu", .threads = 1, .num_workers = -1, .lr = NAN, .seed = -1 };
@@ -82,7 +83,8 @@ loom_rehearsal_run (const LoomGraph *graph, const LoomTensor *samples, guint fra
     return FALSE;
   const gint64 steps = loom_trainer_total_steps (trainer);
   for (guint i = 0; i < frames && wanted && processor_seconds () - begin < seconds; i++)
-    if (!train_to (trainer, step_of (i, frames, steps), error) || !show (trainer, samples, frame, data, &wanted, error))
+    if (!train_to (trainer, step_of (i, frames, steps), error)
+        || !show (trainer, samples, port, frame, data, &wanted, error))
       return FALSE;
   return TRUE;
 }

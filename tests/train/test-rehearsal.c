@@ -44,7 +44,7 @@ typedef struct
 } Frames;
 
 static gboolean
-frame_cb (const GPtrArray *answers, gint64 step, gint64 epoch, gpointer data)
+frame_cb (const GPtrArray *answers, const LoomTensor *value, gint64 step, gint64 epoch, gpointer data)
 {
   Frames *frames = data;
 
@@ -69,7 +69,7 @@ rehearse (guint most, double seconds)
   g_autoptr (GError) error = NULL;
   Frames frames = { g_array_new (FALSE, FALSE, sizeof (gint64)), g_array_new (FALSE, FALSE, sizeof (double)), most };
 
-  g_assert_true (loom_rehearsal_run (graph, points, 9, seconds, frame_cb, &frames, &error));
+  g_assert_true (loom_rehearsal_run (graph, points, NULL, 9, seconds, frame_cb, &frames, &error));
   g_assert_no_error (error);
   return frames;
 }
@@ -79,6 +79,37 @@ clear (Frames *frames)
 {
   g_array_unref (frames->step);
   g_array_unref (frames->value);
+}
+
+static gboolean
+value_cb (const GPtrArray *answers, const LoomTensor *value, gint64 step, gint64 epoch, gpointer data)
+{
+  GArray *sums = data;
+  double sum = 0;
+
+  g_assert_null (answers);
+  g_assert_cmpint (value->dim[value->rank - 1], ==, 16);
+  for (gint64 i = 0; i < value->count; i++)
+    sum += loom_tensor_get (value, i);
+  g_array_append_val (sums, sum);
+  return TRUE;
+}
+
+/* The value of a port, which changes with the weights. */
+static void
+test_port (void)
+{
+  g_autoptr (LoomGraph) graph = read_graph (GRAPH ("16"));
+  g_autoptr (GArray) sums = g_array_new (FALSE, FALSE, sizeof (double));
+  g_autoptr (GError) error = NULL;
+
+  g_assert_true (loom_rehearsal_run (graph, NULL, "act", 9, 1000, value_cb, sums, &error));
+  g_assert_no_error (error);
+  g_assert_cmpuint (sums->len, ==, 9);
+  for (guint i = 1; i < sums->len; i++)
+    g_assert_cmpfloat (g_array_index (sums, double, i), !=, g_array_index (sums, double, i - 1));
+  g_assert_false (loom_rehearsal_run (graph, NULL, "nothing", 9, 1000, value_cb, sums, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_USAGE);
 }
 
 static void
@@ -122,7 +153,7 @@ test_refused (void)
   g_autoptr (LoomTensor) points = points_new ();
   g_autoptr (GError) error = NULL;
 
-  g_assert_false (loom_rehearsal_run (graph, points, 9, 1, frame_cb, NULL, &error));
+  g_assert_false (loom_rehearsal_run (graph, points, NULL, 9, 1, frame_cb, NULL, &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_USAGE);
   g_assert_nonnull (strstr (error->message, "80002 parameters"));
 }
@@ -131,6 +162,7 @@ TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/rehearsal/frames", test_frames);
+  g_test_add_func ("/rehearsal/port", test_port);
   g_test_add_func ("/rehearsal/ends", test_ends);
   g_test_add_func ("/rehearsal/refused", test_refused);
   return g_test_run ();

@@ -343,7 +343,7 @@ test_moving (void)
       gtk_window_set_child (GTK_WINDOW (window), GTK_WIDGET (picture));
       gtk_window_present (GTK_WINDOW (window));
       WAIT_FOR (gtk_widget_get_mapped (GTK_WIDGET (picture)));
-      studio_task_thumbnail_show (picture, graph, net, 200, 112, FALSE);
+      studio_task_thumbnail_show (picture, graph, net, NULL, 200, 112, FALSE);
       WAIT_FOR (studio_task_thumbnail_n_frames (picture, &first) > 0);
       const guint last = studio_task_thumbnail_n_frames (picture, &at) - 1;
       g_assert_cmpuint (last, >, 0); /* how many fit into the time depends on the machine */
@@ -359,6 +359,39 @@ test_moving (void)
   g_object_set (gtk_settings_get_default (), "gtk-enable-animations", FALSE, NULL);
 }
 
+#define SHAPES                                                                                                         \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"data\" op=\"dataset\" source=\"shapes\" "              \
+  "target_type=\"class\" shapes=\"1\" size=\"16\"/><node id=\"conv\" op=\"conv2d\" out_channels=\"2\" "                \
+  "kernel_size=\"3\"/><node id=\"flat\" op=\"flatten\"/><node id=\"out\" op=\"linear\" out_features=\"12\"/>"          \
+  "<node id=\"loss\" op=\"cross_entropy\"/><wire from=\"data.x\" to=\"conv\"/><wire from=\"conv\" to=\"flat\"/>"       \
+  "<wire from=\"flat\" to=\"out\"/><wire from=\"out\" to=\"loss.input\"/><wire from=\"data.y\" "                       \
+  "to=\"loss.target\"/><train loss=\"loss\" optimizer=\"sgd\" lr=\"0.01\" batch_size=\"8\" epochs=\"1\" "              \
+  "seed=\"1\"/></graph>"
+
+/* Images are shown and answered as well, and the map of a tensor in place of the answers. */
+static void
+test_moving_images (void)
+{
+  static const char *const maps[] = { NULL, "conv", "out" };
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (SHAPES, strlen (SHAPES), "test", faults, NULL);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+
+  for (guint i = 0; i < G_N_ELEMENTS (maps); i++)
+    {
+      GtkPicture *picture = g_object_ref_sink (GTK_PICTURE (gtk_picture_new ()));
+      guint at;
+
+      studio_task_thumbnail_show (picture, graph, net, maps[i], 200, 112, FALSE);
+      WAIT_FOR (gtk_picture_get_paintable (picture) != NULL); /* the samples */
+      g_autoptr (GdkPaintable) samples = g_object_ref (gtk_picture_get_paintable (picture));
+      WAIT_FOR (studio_task_thumbnail_n_frames (picture, &at) > 0);
+      g_assert_true (gtk_picture_get_paintable (picture) != samples);
+      g_assert_cmpint (gdk_paintable_get_intrinsic_width (gtk_picture_get_paintable (picture)), ==, 200);
+      g_object_unref (picture);
+    }
+}
+
 /* What is read and trained for a picture does not keep it alive. */
 static void
 test_closed_while_training (void)
@@ -370,7 +403,7 @@ test_closed_while_training (void)
   gpointer alive = picture;
 
   g_object_add_weak_pointer (G_OBJECT (picture), &alive);
-  studio_task_thumbnail_show (picture, graph, net, 200, 112, FALSE);
+  studio_task_thumbnail_show (picture, graph, net, NULL, 200, 112, FALSE);
   g_object_unref (picture);
   g_assert_null (alive);
 }
@@ -838,6 +871,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/start/recent", test_recent);
   g_test_add_func ("/start/recent-gone", test_recent_gone);
   g_test_add_func ("/start/moving", test_moving);
+  g_test_add_func ("/start/moving-images", test_moving_images);
   g_test_add_func ("/start/closed-while-training", test_closed_while_training);
   g_test_add_func ("/start/refused", test_refused);
   g_test_add_func ("/start/list", test_list);

@@ -64,6 +64,22 @@ read_graph (const Entry *entry)
                       : loom_graph_read_file (entry->path, faults, NULL);
 }
 
+/* The first tensor that is watched as more than a number; NULL: none. */
+static const char *
+find_map (const LoomElement *root)
+{
+  const LoomElement *view = loom_element_find (root, LOOM_TAG_VIEW);
+
+  for (guint i = 0; view != NULL && i < loom_element_n_children (view); i++)
+    {
+      const LoomElement *e = loom_element_child (view, i);
+
+      if (loom_element_tag (e) == LOOM_TAG_PIN && g_strcmp0 (loom_element_get (e, "kind"), "scalar") != 0)
+        return loom_element_get (e, "tensor");
+    }
+  return NULL;
+}
+
 static void
 draw_entry (StudioGallery *self, const Entry *entry)
 {
@@ -86,7 +102,8 @@ draw_entry (StudioGallery *self, const Entry *entry)
     gtk_picture_set_paintable (GTK_PICTURE (entry->picture), GDK_PAINTABLE (texture));
   studio_scene_free (scene);
   if (entry->shows_task)
-    studio_task_thumbnail_show (GTK_PICTURE (entry->picture), graph, net, WIDTH * scale, HEIGHT * scale, dark);
+    studio_task_thumbnail_show (GTK_PICTURE (entry->picture), graph, net, find_map (loom_graph_root (graph)),
+                                WIDTH * scale, HEIGHT * scale, dark);
 }
 
 static gboolean
@@ -232,22 +249,6 @@ has_element (const LoomElement *element, LoomTag tag, const char *name)
   return FALSE;
 }
 
-/* Whether a tensor is watched as more than a number. */
-static gboolean
-has_map (const LoomElement *root)
-{
-  const LoomElement *view = loom_element_find (root, LOOM_TAG_VIEW);
-
-  for (guint i = 0; view != NULL && i < loom_element_n_children (view); i++)
-    {
-      const LoomElement *e = loom_element_child (view, i);
-
-      if (loom_element_tag (e) == LOOM_TAG_PIN && g_strcmp0 (loom_element_get (e, "kind"), "scalar") != 0)
-        return TRUE;
-    }
-  return FALSE;
-}
-
 static gboolean
 has_data (const LoomElement *root)
 {
@@ -262,7 +263,7 @@ group_of (const char *folder, const LoomElement *root)
 {
   return !g_str_equal (folder, "lessons/")                                                            ? GROUP_MODELS
          : has_element (root, LOOM_TAG_PARALLEL, NULL) || has_element (root, LOOM_TAG_NODE, "device") ? GROUP_MACHINES
-         : has_map (root)                                                                             ? GROUP_INSIDE
+         : find_map (root) != NULL                                                                    ? GROUP_INSIDE
          : has_data (root)                                                                            ? GROUP_LEARN
                                                                                                       : GROUP_BUILD;
 }
@@ -324,7 +325,7 @@ append_examples (StudioGallery *self, const char *title, const GPtrArray *exampl
         continue;
       Entry *entry = g_new0 (Entry, 1);
       entry->text = g_bytes_ref (example->text);
-      entry->shows_task = group == GROUP_LEARN;
+      entry->shows_task = TRUE;
       if (flow == NULL)
         flow = append_section (self, title);
       append_card (self, flow, example->title, example->tip, "win.example", example->name, entry);

@@ -1,14 +1,16 @@
-/* Draws a task's samples once they are read, and the answers once the net is trained.
+/* Draws a task's samples once they are read, and the answers, or a map, once the net is trained.
  *
  * One thread trains all pictures, one after another, and only graphs with few parameters, each for at most SECONDS. The
  * threads hold no reference to a picture, so that closing the window ends its training. A frame is drawn when it is
  * shown first. */
 #include "ui/start/studio-task-thumbnail.h"
 
+#include <math.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "engine/train/loom-rehearsal.h"
+#include "ui/charts/studio-colormap.h"
 #include "ui/scene/studio-figure.h"
 #include "ui/task/studio-task-picture.h"
 
@@ -16,13 +18,15 @@
 #define SECONDS 2.0 /* of processor time, at most, for one loop */
 #define PERIOD  120 /* milliseconds of a frame */
 #define GRID    32
+#define MAP     112 /* rows and columns of a map, at most */
 #define KEY     "gradloom-loop"
 
-/* The answers after some steps. */
+/* The answers after some steps, or a map: the first matrix of a tensor. */
 typedef struct
 {
+  gboolean is_map;
   LoomAnswerKind kind;
-  gint64 shape[3], step, epoch;
+  gint64 shape[3], step, epoch; /* shape of a map: 1, rows, columns */
   float *value;
   GdkTexture *texture; /* NULL: not drawn yet */
 } Frame;
@@ -44,6 +48,7 @@ typedef struct
 {
   LoomGraph *graph, *alone; /* alone: of the data set */
   StudioTaskQuery query;
+  char *map;          /* the tensor to show; NULL: the answers */
   LoomTensor *inputs; /* NULL: samples are to be read */
   GPtrArray *frames;
   GCancellable *gone;
@@ -103,26 +108,73 @@ work_free (gpointer data)
   g_clear_pointer (&work->inputs, loom_tensor_unref);
   g_clear_pointer (&work->frames, g_ptr_array_unref);
   g_object_unref (work->gone);
+  g_free (work->map);
   g_free (work);
 }
 
 /* ---- drawing ------------------------------------------------------------------ */
 
 /* The whole picture, as large as it fits, in the middle. */
-static GdkTexture *
-draw (const Loop *loop)
+static void
+draw_task (const Loop *loop, cairo_t *cr)
 {
   const StudioTaskStyle style = { .dark = loop->dark, .scale = 1 };
   const double width = loop->width, height = studio_task_picture_height (loop->picture, width, style.scale);
   const double by = MIN (1, loop->height / MAX (height, 1));
-  cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, loop->width, loop->height);
-  cairo_t *cr = cairo_create (surface);
-  GdkTexture *texture;
 
   cairo_translate (cr, (width - by * width) / 2, (loop->height - by * height) / 2);
   cairo_scale (cr, by, by);
   studio_task_picture_draw (loop->picture, cr, gtk_widget_get_pango_context (GTK_WIDGET (loop->shown)), &style, width,
                             height);
+}
+
+/* Square cells in the colours of a pin. */
+static void
+draw_map (const Loop *loop, const Frame *frame, cairo_t *cr)
+{
+  const int rows = (int)frame->shape[1], columns = (int)frame->shape[2];
+  const double zoom = MIN (loop->width / (double)columns, loop->height / (double)rows);
+  cairo_surface_t *cells = cairo_image_surface_create (CAIRO_FORMAT_RGB24, columns, rows);
+  float least = INFINITY, most = -INFINITY;
+
+  for (int i = 0; i < rows * columns; i++)
+    {
+      least = MIN (least, frame->value[i]);
+      most = MAX (most, frame->value[i]);
+    }
+  const float end = MAX (most, -least);
+  cairo_surface_flush (cells);
+  for (int r = 0; r < rows; r++)
+    for (int c = 0; c < columns; c++)
+      {
+        const float v = frame->value[r * columns + c];
+        guint8 *line = cairo_image_surface_get_data (cells) + r * cairo_image_surface_get_stride (cells);
+
+        ((guint32 *)(void *)line)[c] = least < 0 && most > 0 ? studio_colormap_signed (v / end)
+                                       : most > least        ? studio_colormap ((v - least) / (most - least))
+                                                             : studio_colormap (0.5);
+      }
+  cairo_surface_mark_dirty (cells);
+  cairo_translate (cr, (loop->width - zoom * columns) / 2, (loop->height - zoom * rows) / 2);
+  cairo_scale (cr, zoom, zoom);
+  cairo_set_source_surface (cr, cells, 0, 0);
+  cairo_pattern_set_filter (cairo_get_source (cr), CAIRO_FILTER_NEAREST);
+  cairo_paint (cr);
+  cairo_surface_destroy (cells);
+}
+
+/* map: NULL for the task. */
+static GdkTexture *
+draw (const Loop *loop, const Frame *map)
+{
+  cairo_surface_t *surface = cairo_image_surface_create (CAIRO_FORMAT_ARGB32, loop->width, loop->height);
+  cairo_t *cr = cairo_create (surface);
+  GdkTexture *texture;
+
+  if (map != NULL)
+    draw_map (loop, map, cr);
+  else
+    draw_task (loop, cr);
   cairo_destroy (cr);
   cairo_surface_flush (surface);
   g_autoptr (GBytes) bytes = g_bytes_new (cairo_image_surface_get_data (surface),
@@ -141,10 +193,11 @@ show_frame (Loop *loop, guint at)
   loop->at = at;
   if (frame->texture == NULL)
     {
-      studio_task_picture_take (loop->picture, frame->kind, frame->shape, frame->value,
-                                (gsize)(frame->shape[0] * frame->shape[1] * frame->shape[2]), frame->step,
-                                frame->epoch);
-      frame->texture = draw (loop);
+      if (!frame->is_map)
+        studio_task_picture_take (loop->picture, frame->kind, frame->shape, frame->value,
+                                  (gsize)(frame->shape[0] * frame->shape[1] * frame->shape[2]), frame->step,
+                                  frame->epoch);
+      frame->texture = draw (loop, frame->is_map ? frame : NULL);
       g_clear_pointer (&frame->value, g_free);
     }
   gtk_picture_set_paintable (loop->shown, GDK_PAINTABLE (frame->texture));
@@ -182,24 +235,51 @@ play (Loop *loop)
 
 /* ---- training ----------------------------------------------------------------- */
 
-static gboolean
-frame_cb (const GPtrArray *answers, gint64 step, gint64 epoch, gpointer data)
+static void
+take_map (Frame *frame, const LoomTensor *value)
 {
-  Work *work = data;
+  const gint64 across = value->rank >= 1 ? value->dim[value->rank - 1] : 1;
+  const gint64 rows = MIN (value->rank >= 2 ? value->dim[value->rank - 2] : 1, MAP), columns = MIN (across, MAP);
+
+  frame->is_map = TRUE;
+  frame->shape[0] = 1;
+  frame->shape[1] = rows;
+  frame->shape[2] = columns;
+  frame->value = g_new (float, rows *columns);
+  for (gint64 i = 0; i < rows * columns; i++)
+    frame->value[i] = (float)loom_tensor_get (value, i / columns * across + i % columns);
+}
+
+static void
+take_answers (Frame *frame, const GPtrArray *answers)
+{
   const LoomAnswer *first = answers->pdata[0];
   const gsize each = (gsize)(first->n_positions * first->n_classes);
-  Frame *frame = g_new0 (Frame, 1);
 
   frame->kind = first->kind;
   frame->shape[0] = answers->len;
   frame->shape[1] = first->n_positions;
   frame->shape[2] = first->n_classes;
-  frame->step = step;
-  frame->epoch = epoch;
   frame->value = g_new (float, answers->len *each);
   for (guint i = 0; i < answers->len; i++)
     for (gsize k = 0; k < each; k++)
       frame->value[i * each + k] = (float)((LoomAnswer *)answers->pdata[i])->value[k];
+}
+
+static gboolean
+frame_cb (const GPtrArray *answers, const LoomTensor *value, gint64 step, gint64 epoch, gpointer data)
+{
+  Work *work = data;
+
+  if (value != NULL && value->count == 0)
+    return FALSE;
+  Frame *frame = g_new0 (Frame, 1);
+  if (value != NULL)
+    take_map (frame, value);
+  else
+    take_answers (frame, answers);
+  frame->step = step;
+  frame->epoch = epoch;
   g_ptr_array_add (work->frames, frame);
   return !g_cancellable_is_cancelled (work->gone);
 }
@@ -213,7 +293,7 @@ train (gpointer data, gpointer user_data)
   /* Of this thread alone. */
   setpriority (PRIO_PROCESS, 0, 10);
   if (!g_cancellable_is_cancelled (work->gone))
-    loom_rehearsal_run (work->graph, work->inputs, FRAMES, SECONDS, frame_cb, work, NULL);
+    loom_rehearsal_run (work->graph, work->inputs, work->map, FRAMES, SECONDS, frame_cb, work, NULL);
   g_task_return_boolean (task, TRUE);
 }
 
@@ -244,6 +324,7 @@ begin_training (Loop *loop, Work *read)
   GTask *task = g_task_new (NULL, NULL, trained_cb, weak_new (loop->shown));
 
   work->graph = loom_graph_ref (read->graph);
+  work->map = g_strdup (read->map);
   work->gone = g_object_ref (loop->gone);
   work->frames = g_ptr_array_new_with_free_func (frame_free);
   work->inputs = loom_tensor_new (LOOM_F32, rank, shape, NULL);
@@ -262,12 +343,26 @@ begin_training (Loop *loop, Work *read)
 
 /* ---- samples ------------------------------------------------------------------ */
 
+/* One after another, because a data set may be large. */
 static void
-read_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
+read_samples (gpointer data, gpointer user_data)
 {
-  const Work *work = data;
+  g_autoptr (GTask) task = data;
+  const Work *work = g_task_get_task_data (task);
 
-  studio_task_data_return (task, work->alone, &work->query);
+  if (g_cancellable_is_cancelled (work->gone))
+    g_task_return_pointer (task, NULL, NULL);
+  else
+    studio_task_data_return (task, work->alone, &work->query);
+}
+
+/* Of a list as much as fits. */
+static void
+shorten (Loop *loop)
+{
+  while (studio_task_picture_is_list (loop->picture) && loop->picture->data->n > 1
+         && studio_task_picture_height (loop->picture, loop->width, 1) > loop->height)
+    loop->picture->data->n--;
 }
 
 static void
@@ -284,22 +379,23 @@ read_cb (GObject *source, GAsyncResult *result, gpointer data)
       return;
     }
   studio_task_picture_set_data (loop->picture, samples);
-  g_autoptr (GdkTexture) texture = draw (loop);
+  shorten (loop);
+  g_autoptr (GdkTexture) texture = draw (loop, NULL);
   gtk_picture_set_paintable (shown, GDK_PAINTABLE (texture));
   begin_training (loop, work);
 }
 
 void
-studio_task_thumbnail_show (GtkPicture *picture, const LoomGraph *graph, const LoomNet *net, int width, int height,
-                            gboolean dark)
+studio_task_thumbnail_show (GtkPicture *picture, const LoomGraph *graph, const LoomNet *net, const char *map, int width,
+                            int height, gboolean dark)
 {
+  static GThreadPool *pool; /* lives as long as the program */
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
   g_autoptr (LoomTaskView) view = loom_task_view_new (net, spec);
-  g_autoptr (GTask) task = NULL;
   LoomElement *node;
 
-  if (view->kind == LOOM_TASK_VIEW_NONE || !studio_task_kind_opens (view->kind))
+  if (view->kind == LOOM_TASK_VIEW_NONE)
     return;
   node = loom_graph_by_serial (graph, loom_net_node (net, view->data)->serial);
   LoomGraph *alone = node != NULL ? studio_figure_sample_graph (node, graph) : NULL;
@@ -313,6 +409,7 @@ studio_task_thumbnail_show (GtkPicture *picture, const LoomGraph *graph, const L
   Work *work = g_new0 (Work, 1);
   work->graph = loom_graph_copy (graph);
   work->alone = alone;
+  work->map = g_strdup (map);
   work->gone = g_object_ref (loop->gone);
   work->query = (StudioTaskQuery){ .kind = view->kind,
                                    .x = view->x,
@@ -322,9 +419,11 @@ studio_task_thumbnail_show (GtkPicture *picture, const LoomGraph *graph, const L
                                    .split = LOOM_N_SPLITS };
   work->query.n = studio_task_kind_samples (view->kind, &work->query.spread);
   g_object_set_data_full (G_OBJECT (picture), KEY, loop, loop_free);
-  task = g_task_new (NULL, NULL, read_cb, weak_new (picture));
+  GTask *task = g_task_new (NULL, NULL, read_cb, weak_new (picture));
   g_task_set_task_data (task, work, work_free);
-  g_task_run_in_thread (task, read_thread);
+  if (pool == NULL)
+    pool = g_thread_pool_new (read_samples, NULL, 1, TRUE, NULL);
+  g_thread_pool_push (pool, task, NULL);
 }
 
 void
