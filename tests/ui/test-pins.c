@@ -306,6 +306,39 @@ test_change_of_kind (void)
   g_object_unref (view);
 }
 
+/* The pointer stays at a place, where the next value has another cell: that of the chosen head. */
+static void
+test_pointer_stays (void)
+{
+  static const gint64 dims[] = { 2, 5, 5 };
+  StudioPinView *view = studio_pin_view_new (studio_pin_kind_find ("attention"));
+  GtkWidget *window = gtk_window_new ();
+  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (GTK_WIDGET (view));
+  PinValue *other = value_of (841, 3, dims);
+
+  gtk_window_set_child (GTK_WINDOW (window), GTK_WIDGET (view));
+  gtk_window_present (GTK_WINDOW (window));
+  while (gtk_widget_get_width (GTK_WIDGET (view)) < 200)
+    g_main_context_iteration (NULL, TRUE);
+  studio_pin_view_take (view, value_of (840, 3, dims));
+  for (guint i = 0; i < g_list_model_get_n_items (controllers); i++)
+    {
+      g_autoptr (GtkEventController) controller = g_list_model_get_item (controllers, i);
+
+      if (GTK_IS_EVENT_CONTROLLER_MOTION (controller))
+        g_signal_emit_by_name (controller, "motion", 120., 170.);
+    }
+  g_assert_true (g_str_has_prefix (studio_pin_view_get_cell_words (view), "sample 1, "));
+  other->index[0] = 1;
+  studio_pin_view_take (view, other);
+  g_assert_true (g_str_has_prefix (studio_pin_view_get_cell_words (view), "sample 2, "));
+  /* A cell that keys have chosen stays. */
+  g_assert_true (studio_pin_view_move_cursor (view, -1, 0));
+  studio_pin_view_take (view, value_of (842, 3, dims));
+  g_assert_true (g_str_has_prefix (studio_pin_view_get_cell_words (view), "sample 2, "));
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
 /* ---- which kind ------------------------------------------------------------------------ */
 
 static void
@@ -701,7 +734,7 @@ has_label (GMenuModel *menu, const char *label)
   return FALSE;
 }
 
-/* Its menu names tensors with all their signs. */
+/* Its menu names tensors with all their signs; tools are apart from the legend. */
 static void
 test_menu (void)
 {
@@ -726,6 +759,7 @@ test_menu (void)
   g_assert_true (has_label (gtk_menu_button_get_menu_model (button), "to__hidden__size"));
   g_assert_true (has_label (gtk_menu_button_get_menu_model (button), "gradient of to__hidden__size.weight"));
   gtk_menu_button_popdown (button);
+  g_assert_cmpint (gtk_widget_get_valign (gtk_widget_get_parent (GTK_WIDGET (button))), ==, GTK_ALIGN_START);
   pin_detach (pin);
   gtk_window_destroy (GTK_WINDOW (window));
   pin_unref (pin);
@@ -841,6 +875,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/pins/begins-of-paths", test_begins_of_paths);
   g_test_add_func ("/pins/history", test_history);
   g_test_add_func ("/pins/late-reply", test_late_reply);
+  g_test_add_func ("/pins/pointer-stays", test_pointer_stays);
   g_test_add_func ("/pins/menu", test_menu);
   g_test_add_func ("/pins/fixed-samples", test_fixed_samples);
   g_test_add_func ("/pins/components", test_components);

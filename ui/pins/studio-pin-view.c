@@ -25,8 +25,10 @@ struct _StudioPinView
   PinHistory *history;
   PinScale colors;
   char *caption, *cell_words;
-  gint64 cell;  /* marked; -1: none */
-  guint marked; /* when it was marked, counted over all pins */
+  gint64 cell;         /* marked; -1: none */
+  guint marked;        /* when it was marked, counted over all pins */
+  gboolean is_pointed; /* by the pointer, at pointer_x, pointer_y */
+  double pointer_x, pointer_y;
   int width, height;
   double scale;
 };
@@ -282,6 +284,9 @@ name_cell (StudioPinView *self)
   const PinDrawing d = screen_drawing (self);
 
   g_clear_pointer (&self->cell_words, g_free);
+  /* Another value may have another cell there. */
+  if (self->is_pointed && has_value (self) && self->kind->cell_at != NULL)
+    self->cell = self->kind->cell_at (&d, self->pointer_x, self->pointer_y);
   if (self->cell >= 0 && (!has_value (self) || (gsize)self->cell >= studio_pin_n_cells (self->kind, &d)))
     self->cell = -1;
   if (self->cell >= 0)
@@ -355,6 +360,7 @@ studio_pin_view_move_cursor (StudioPinView *self, int across, int down)
 
   if (next < 0 || next >= n)
     return FALSE;
+  self->is_pointed = FALSE;
   mark_cell (self, next);
   return TRUE;
 }
@@ -366,6 +372,9 @@ motion_cb (GtkEventControllerMotion *controller, double x, double y, StudioPinVi
 {
   const PinDrawing d = screen_drawing (self);
 
+  self->is_pointed = TRUE;
+  self->pointer_x = x;
+  self->pointer_y = y;
   if (has_value (self) && self->kind->cell_at != NULL)
     mark_cell (self, self->kind->cell_at (&d, x, y));
 }
@@ -373,6 +382,7 @@ motion_cb (GtkEventControllerMotion *controller, double x, double y, StudioPinVi
 static void
 leave_cb (GtkEventControllerMotion *controller, StudioPinView *self)
 {
+  self->is_pointed = FALSE;
   mark_cell (self, -1);
 }
 
