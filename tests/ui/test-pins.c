@@ -618,6 +618,53 @@ test_history (void)
   pin_history_free (history);
 }
 
+/* ---- the surface ------------------------------------------------------------------------ */
+
+/* In a low pin the plot has the height of its captions: they would lie on the points. */
+static void
+test_low_surface (void)
+{
+  const StudioPinKind *kind = studio_pin_kind_find ("surface");
+  static const float x[] = { -1, -1, 1, -1, -1, 1, 1, 1 }, y[] = { 0, 1, 1, 0 };
+  StudioTaskPicture *plane = studio_task_picture_new ();
+  StudioTaskData *data = g_new0 (StudioTaskData, 1);
+  PangoContext *context = pango_font_map_create_context (pango_cairo_font_map_get_default ());
+  g_autoptr (PinValue) value = value_of (1, 0, NULL);
+
+  data->kind = LOOM_TASK_VIEW_PLANE;
+  data->classes = TRUE;
+  data->n = 4;
+  data->x_size = 2;
+  data->y_size = data->rank = 1;
+  data->dim[0] = 2;
+  data->n_classes = 2;
+  data->x = g_memdup2 (x, sizeof x);
+  data->y = g_memdup2 (y, sizeof y);
+  plane->grid = 4;
+  studio_task_picture_set_data (plane, data);
+  g_autofree float *answer = g_new (float, 2 * (16 + 4));
+  for (guint i = 0; i < 2 * (16 + 4); i++)
+    answer[i] = 0.5f;
+  g_assert_true (studio_task_picture_take (plane, LOOM_ANSWER_PROBABILITIES, (const gint64[]){ 16 + 4, 1, 2 }, answer,
+                                           2 * (16 + 4), 1, 1));
+  value->plane = plane;
+  for (double height = 60; height <= 240; height += 60)
+    {
+      const PinDrawing d
+          = { .value = value, .context = context, .scale = 1, .cell = -1, .room = { 0, 0, 160, height } };
+      PinRect first, last;
+
+      g_assert_true (kind->cell_rect (&d, 0, &first) && kind->cell_rect (&d, 15, &last));
+      g_test_message ("%g: from %g to %g", height, first.y, last.y + last.height);
+      g_assert_cmpfloat (first.y, >=, 0);
+      g_assert_cmpfloat (last.y + last.height, <=, height - (height > 150 ? 2 * 11 : 0));
+      g_assert_cmpfloat (last.y + last.height - first.y, >=, height / 4);
+    }
+  value->plane = NULL;
+  studio_task_picture_free (plane);
+  g_object_unref (context);
+}
+
 /* ---- requests -------------------------------------------------------------------------------------- */
 
 #define WATCHED                                                                                                        \
@@ -876,6 +923,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/pins/history", test_history);
   g_test_add_func ("/pins/late-reply", test_late_reply);
   g_test_add_func ("/pins/pointer-stays", test_pointer_stays);
+  g_test_add_func ("/pins/low-surface", test_low_surface);
   g_test_add_func ("/pins/menu", test_menu);
   g_test_add_func ("/pins/fixed-samples", test_fixed_samples);
   g_test_add_func ("/pins/components", test_components);

@@ -206,7 +206,8 @@ studio_task_picture_describe_sample (const StudioTaskPicture *picture, int sampl
 
 /* ---- drawing ---------------------------------------------------------------- */
 
-#define CAPTIONS 2
+#define CAPTIONS    2
+#define LEAST_LINES 4 /* height of a plot in lines, below which it has no captions */
 
 static gboolean
 has_legend (const StudioTaskPicture *picture)
@@ -221,8 +222,13 @@ start (TaskDrawing *d, const StudioTaskPicture *picture, cairo_t *cr, PangoConte
   *d = (TaskDrawing){ .picture = picture, .context = context, .scale = style->scale, .dark = style->dark };
   studio_theme_init (&d->theme, style->dark, style->high_contrast);
   const double legend = has_legend (picture) ? task_legend (d, 0, 0, width) : 0;
-  const double captions = CAPTIONS * task_line_height (style->scale);
+  const double line = task_line_height (style->scale);
+  double captions = CAPTIONS * line;
   d->room = (TaskRect){ 0, legend + (legend > 0 ? 4 : 0), width, 0 };
+  /* In a low drawing the samples matter more. */
+  if (!kind_of (picture)->list && height - d->room.y - captions < LEAST_LINES * line)
+    captions = 0;
+  d->has_captions = captions > 0;
   d->room.height = MAX (height - d->room.y - captions, 20);
   if (kind_of (picture)->list)
     d->room.y += captions;
@@ -285,7 +291,8 @@ studio_task_picture_draw (const StudioTaskPicture *picture, cairo_t *cr, PangoCo
   if (has_legend (picture))
     task_legend (&d, 0, 0, width);
   kind->draw (&d);
-  draw_captions (&d, width, height);
+  if (d.has_captions)
+    draw_captions (&d, width, height);
 }
 
 int

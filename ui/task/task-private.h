@@ -18,6 +18,7 @@ typedef struct
   gboolean dark;
   StudioTheme theme;
   TaskRect room; /* between legend and caption */
+  gboolean has_captions;
 } TaskDrawing;
 
 /* One kind of view. */
