@@ -46,11 +46,17 @@ draw_legends (CanvasBoard *board, const CanvasFrame *frame)
   double y = frame->view->height - 12;
   cairo_t *cr;
 
+  canvas_view_set_legend (board->view, 0);
   if (canvas_view_is_presented (board->view) || frame->scene->n_items == 0 || (!has_bars && !board->shows_types))
     return;
   cr = begin (frame);
   if (has_bars)
-    y -= draw_bar_legend (board, frame, cr, y);
+    {
+      const double height = draw_bar_legend (board, frame, cr, y);
+
+      canvas_view_set_legend (board->view, height);
+      y -= height;
+    }
   if (board->shows_types)
     studio_draw_types_legend (cr, frame->scene, 12, y, frame->theme, context);
   cairo_destroy (cr);

@@ -13,6 +13,7 @@ struct _CanvasView
   CanvasViewChanged changed;
   gpointer data;
   StudioView view;
+  double legend; /* height of what is drawn over the lower edge */
   gboolean is_presented;
   gboolean needs_fit; /* until there is a size */
   gboolean is_fitted; /* nothing was moved since the graph, or the part that is kept, was fitted */
@@ -154,6 +155,7 @@ fit (CanvasView *self, const StudioRect *bounds, const StudioRect *start)
   double before = self->view.zoom, most;
   StudioView view = self->view;
 
+  view.height = MAX (view.height - self->legend, view.height / 2);
   /* A presented graph has larger text on the same cards: all of it at once is worth more than still larger text. */
   if (start != NULL)
     studio_view_fit_from (&view, bounds, start,
@@ -170,8 +172,15 @@ fit (CanvasView *self, const StudioRect *bounds, const StudioRect *start)
 
       studio_view_zoom_at (&view, CLAMP (fits, view.zoom, most), view.width / 2, view.height / 2);
     }
+  view.height = self->view.height;
   self->view = view;
   report (self, self->view.zoom != before);
+}
+
+void
+canvas_view_set_legend (CanvasView *self, double height)
+{
+  self->legend = height;
 }
 
 gboolean
