@@ -618,6 +618,54 @@ test_history (void)
   pin_history_free (history);
 }
 
+/* ---- colours ------------------------------------------------------------------------- */
+
+/* The colour at the middle of a cell. */
+static guint32
+color_of (PinValue *value, PinScale colors, gsize cell)
+{
+  const StudioPinKind *kind = studio_pin_kind_find ("heatmap");
+  cairo_surface_t *image = cairo_image_surface_create (CAIRO_FORMAT_RGB24, 300, 200);
+  PangoContext *context = pango_font_map_create_context (pango_cairo_font_map_get_default ());
+  PinDrawing d = { .value = value,
+                   .colors = colors,
+                   .cr = cairo_create (image),
+                   .context = context,
+                   .scale = 1,
+                   .cell = -1,
+                   .room = { 0, 0, 300, 200 } };
+  PinRect at;
+
+  kind->draw (&d);
+  cairo_surface_flush (image);
+  g_assert_true (kind->cell_rect (&d, cell, &at));
+  const guint8 *row
+      = cairo_image_surface_get_data (image) + (int)(at.y + at.height / 2) * cairo_image_surface_get_stride (image);
+  const guint32 color = ((const guint32 *)(const void *)row)[(int)(at.x + at.width / 2)] & 0xffffff;
+  cairo_destroy (d.cr);
+  cairo_surface_destroy (image);
+  g_object_unref (context);
+  return color;
+}
+
+/* The second row is a thousandth of the first: without colours of its own, or logarithmic ones, it is all the same. */
+static void
+test_colors (void)
+{
+  static const gint64 dims[] = { 2, 3 };
+  static const float values[] = { 0, 500, 1000, 0, 0.5, 1 };
+  g_autoptr (PinValue) value = value_of (1, 2, dims);
+  const guint32 none = color_of (value, PIN_SCALE_LINEAR, 0);
+
+  g_assert_true (pin_value_set (value, 2, dims, values, 6));
+  g_assert_cmphex (color_of (value, PIN_SCALE_LINEAR, 5), ==, color_of (value, PIN_SCALE_LINEAR, 3));
+  g_assert_cmphex (color_of (value, PIN_SCALE_LOG, 5), !=, color_of (value, PIN_SCALE_LOG, 3));
+  for (gsize column = 0; column < 3; column++)
+    g_assert_cmphex (color_of (value, PIN_SCALE_ROW, 3 + column), ==, color_of (value, PIN_SCALE_ROW, column));
+  g_assert_cmphex (color_of (value, PIN_SCALE_ROW, 5), ==, color_of (value, PIN_SCALE_LINEAR, 2));
+  g_assert_cmphex (none, !=, 0);
+}
+
 /* ---- the surface ------------------------------------------------------------------------ */
 
 /* In a low pin the plot has the height of its captions: they would lie on the points. */
@@ -781,7 +829,7 @@ has_label (GMenuModel *menu, const char *label)
   return FALSE;
 }
 
-/* Its menu names tensors with all their signs; tools are apart from the legend. */
+/* Its menu names tensors with all their signs, and sets the colours in the file; tools are apart from the legend. */
 static void
 test_menu (void)
 {
@@ -807,6 +855,14 @@ test_menu (void)
   g_assert_true (has_label (gtk_menu_button_get_menu_model (button), "gradient of to__hidden__size.weight"));
   gtk_menu_button_popdown (button);
   g_assert_cmpint (gtk_widget_get_valign (gtk_widget_get_parent (GTK_WIDGET (button))), ==, GTK_ALIGN_START);
+  for (guint i = 0; i < PIN_N_SCALES; i++)
+    {
+      const char *word = pin_scale_word ((PinScale)((i + 1) % PIN_N_SCALES));
+
+      gtk_widget_activate_action (GTK_WIDGET (pin_get_view (pin)), "pin.colors", "s", word);
+      g_assert_cmpstr (loom_element_get (element, PIN_COLORS), ==, g_str_equal (word, "linear") ? NULL : word);
+      g_assert_cmpint (pin_scale_find (loom_element_get (element, PIN_COLORS)), ==, (i + 1) % PIN_N_SCALES);
+    }
   pin_detach (pin);
   gtk_window_destroy (GTK_WINDOW (window));
   pin_unref (pin);
@@ -923,6 +979,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/pins/history", test_history);
   g_test_add_func ("/pins/late-reply", test_late_reply);
   g_test_add_func ("/pins/pointer-stays", test_pointer_stays);
+  g_test_add_func ("/pins/colors", test_colors);
   g_test_add_func ("/pins/low-surface", test_low_surface);
   g_test_add_func ("/pins/menu", test_menu);
   g_test_add_func ("/pins/fixed-samples", test_fixed_samples);
