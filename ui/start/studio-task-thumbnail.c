@@ -356,13 +356,19 @@ read_samples (gpointer data, gpointer user_data)
     studio_task_data_return (task, work->alone, &work->query);
 }
 
-/* Of a list as much as fits. */
+/* Of a list as much as fits, but a whole row. */
 static void
 shorten (Loop *loop)
 {
-  while (studio_task_picture_is_list (loop->picture) && loop->picture->data->n > 1
-         && studio_task_picture_height (loop->picture, loop->width, 1) > loop->height)
-    loop->picture->data->n--;
+  StudioTaskData *data = loop->picture->data;
+  const guint n = data->n;
+
+  if (!studio_task_picture_is_list (loop->picture))
+    return;
+  data->n = 1;
+  const double room = MAX (loop->height, studio_task_picture_height (loop->picture, loop->width, 1));
+  for (data->n = n; data->n > 1 && studio_task_picture_height (loop->picture, loop->width, 1) > room;)
+    data->n--;
 }
 
 static void
