@@ -160,7 +160,7 @@ class Sshd:
                 return
             except OSError:
                 if self.sshd.poll() is not None:
-                    self.fault = read(log).decode().strip().split("\n")[-1]
+                    self.fault = read(log).decode().strip().split("\n")[-1] or "it has ended"
                     return
                 time.sleep(0.02)
 

@@ -35,6 +35,10 @@ class Failed(Exception):
     pass
 
 
+class Skipped(Exception):
+    """Before the first result: what this machine lacks."""
+
+
 def missing_tools(also):
     return [t for t in ("Xvfb", "dbus-daemon", "import") + also if shutil.which(t) is None] + screen.missing()
 
@@ -550,6 +554,9 @@ class Report:
             return 0
         try:
             body(self)
+        except Skipped as lacking:
+            print("1..0 # SKIP %s" % lacking)
+            return 0
         except (Failed, subprocess.SubprocessError, OSError) as failure:
             if not self.failed:
                 self.n += 1
