@@ -19,10 +19,11 @@ static const LoomParamSpec params[] = {
   { LOOM_PARAM ("weight_layout", ENUM, "out_in"), .choices = layouts,
     .doc = "The layout of the weights, in files too: [out_features, in_features] as in torch.nn.Linear, or "
            "[in_features, out_features] as in GPT-2, whose published weights can then be loaded unchanged." },
-  { LOOM_PARAM ("lora_rank", INT, ""), LOOM_RANGE (1, 1e6),
+  { LOOM_PARAM ("lora_rank", INT, ""), LOOM_RANGE (1, 1e6), .advanced = TRUE,
     .doc = "Adds lora_alpha / r · (x Aᵀ) Bᵀ with A [r, in_features] and B [out_features, r] of this rank r, and then "
            "only such factors are trained, and the weights that a <group> matches." },
-  { LOOM_PARAM ("lora_alpha", FLOAT, "8"), LOOM_RANGE (0, 1e9), .doc = "The factor of that product, with lora_rank." },
+  { LOOM_PARAM ("lora_alpha", FLOAT, "8"), LOOM_RANGE (0, 1e9), .advanced = TRUE,
+    .doc = "The factor of that product, with lora_rank." },
   { NULL },
 };
 

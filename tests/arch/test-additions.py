@@ -374,8 +374,8 @@ def check_pin():
     objects = []
     for source in ['ui/pins/studio-pin-kind.c', 'tests/ui/test-pins.c']:
         objects.append(os.path.join(WORK, os.path.basename(source)[:-2] + '.o'))
-        run('cc', '-std=gnu11', '-D_GNU_SOURCE', '-w', '-I' + TREE, '-I' + BUILD_ROOT, '-I' + os.path.join(BUILD_ROOT, 'data'), *flags, '-c', os.path.join(TREE, source),
-            '-o', objects[-1])
+        run('cc', '-std=gnu11', '-D_GNU_SOURCE', '-w', *['-I' + os.path.join(BUILD_ROOT, f) for f in [TREE, '', 'data', 'ui']],
+            *flags, '-c', os.path.join(TREE, source), '-o', objects[-1])
     program = os.path.join(WORK, 'test-pins')
     link[link.index('-o') + 1] = program
     link = [w for w in link if not w.endswith('test-pins.c.o')]

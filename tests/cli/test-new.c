@@ -197,7 +197,7 @@ test_weights (void)
   cli_expect (0, NULL, "check", "weights/s.xml");
   cli_expect (1, "names initial weights but no loss", "train", "weights/s.xml");
   cli_expect (1, "names initial weights", "train", "weights/s.xml", "--epochs", "1");
-  cli_expect (1, "with a loss", "bench", "weights/s.xml");
+  cli_expect (1, "neither a loss nor one output node", "bench", "weights/s.xml");
   cli_expect (0, NULL, "program", "weights/s.xml");
   cli_expect (2, "cannot be combined with --data", "new", "--weights", "weights/w.safetensors", "--data", "xor");
   cli_expect (5, "none.safetensors", "new", "--weights", "none.safetensors");

@@ -2,6 +2,7 @@
 #include <adwaita.h>
 #include <string.h>
 
+#include "gradloom-resources.h"
 #include "tests/test-program.h"
 #include "tests/ui/find-widgets.h"
 #include "ui/canvas/canvas-board.h"
@@ -694,6 +695,7 @@ TEST_FILE (argc, argv)
   g_setenv ("GTK_A11Y", "test", TRUE);
   gtk_test_init (&argc, &argv, NULL);
   adw_init ();
+  gradloom_register_resource ();
 #define ADD(name, func) g_test_add ("/ui/canvas/" name, Fixture, NULL, set_up, func, tear_down)
   ADD ("spotlight", test_spotlight);
   ADD ("passing", test_passing);
