@@ -277,9 +277,10 @@ test_parts (void)
 static void
 test_table (void)
 {
-  static const char *const words[LOOM_EXPORT_N_OPTIONS]
-      = { "--module=m", "--dark",      "--transparent", "--scale=1",  "--select=act", "--weights=w",    "--partial",
-          "--seed=1",   "--input=act", "--output=act",  "--size=B=1", "--raw",        "--external-data" };
+  static const char *const words[LOOM_EXPORT_N_OPTIONS] = {
+    "--module=m", "--dark",      "--transparent", "--scale=1",  "--select=act", "--weights=w",     "--partial",
+    "--seed=1",   "--input=act", "--output=act",  "--size=B=1", "--raw",        "--external-data", "--adapter=a"
+  };
   const LoomExportFormat *format;
 
   cli_write ("g.xml", CLASSES);
