@@ -211,6 +211,15 @@ test_view (Fixture *f, gconstpointer data)
   canvas_view_free (view);
 }
 
+static gboolean
+sees (const CanvasView *view, const StudioRect *r)
+{
+  const StudioRect seen = studio_view_visible (canvas_view_get (view));
+
+  return r->x >= seen.x && r->y >= seen.y && r->x + r->width <= seen.x + seen.width
+         && r->y + r->height <= seen.y + seen.height;
+}
+
 /* In a window that is too small for a readable graph, everything is shown only if it was asked for, also when the
  * window gets another size. */
 static void
@@ -243,6 +252,33 @@ test_fit (Fixture *f, gconstpointer data)
   canvas_view_set_legend (view, 1000);
   canvas_view_fit (view, f->scene);
   g_assert_true (shows (view, f->scene));
+  canvas_view_free (view);
+}
+
+/* What is kept in sight stays there when the canvas shrinks, fitted or not, until the user moves the view. */
+static void
+test_in_sight (Fixture *f, gconstpointer data)
+{
+  Changes changes = { 0, 0 };
+  CanvasView *view = canvas_view_new (f->widget, changed_cb, &changes);
+  const StudioRect card = { 500, 300, 90, 60 };
+
+  for (guint is_fitted = 0; is_fitted < 2; is_fitted++)
+    {
+      canvas_view_set_size (view, 600, 400);
+      canvas_view_fit_readable (view, f->scene);
+      if (!is_fitted)
+        canvas_view_move_to (view, -2000, -2000);
+      canvas_view_keep_in_sight (view, &card);
+      g_assert_true (sees (view, &card));
+      canvas_view_set_size (view, 200, 120);
+      if (canvas_view_needs_fit (view))
+        canvas_view_fit_again (view, f->scene);
+      g_assert_true (sees (view, &card));
+    }
+  canvas_view_move_to (view, -2000, -2000);
+  canvas_view_set_size (view, 300, 200);
+  g_assert_false (sees (view, &card));
   canvas_view_free (view);
 }
 
@@ -925,6 +961,7 @@ TEST_FILE (argc, argv)
   g_test_add ("/canvas-widgets/pictures", Fixture, NULL, set_up, test_pictures, tear_down);
   g_test_add ("/canvas-widgets/view", Fixture, NULL, set_up, test_view, tear_down);
   g_test_add ("/canvas-widgets/fit", Fixture, NULL, set_up, test_fit, tear_down);
+  g_test_add ("/canvas-widgets/in-sight", Fixture, NULL, set_up, test_in_sight, tear_down);
   g_test_add ("/canvas-widgets/part", Fixture, NULL, set_up, test_part, tear_down);
   g_test_add ("/canvas-widgets/flight", Fixture, "animated", set_up, test_part, tear_down);
   g_test_add ("/canvas-widgets/glide", Fixture, NULL, set_up, test_glide, tear_down);

@@ -20,6 +20,8 @@ struct _CanvasView
   gboolean keeps_part;
   gboolean fits_all; /* everything was fitted, however small */
   StudioRect part;   /* that is fitted instead of the graph, if it is kept */
+  gboolean holds_sight;
+  StudioRect in_sight; /* stays in sight until the view is moved */
 
   CanvasFlight *flight;
   StudioView flown;                             /* as the flight left the view */
@@ -71,7 +73,7 @@ has_size (const CanvasView *self)
 static void
 report (CanvasView *self, gboolean zoomed)
 {
-  self->is_fitted = self->keeps_part = FALSE;
+  self->is_fitted = self->keeps_part = self->holds_sight = FALSE;
   self->changed (zoomed, self->data);
 }
 
@@ -87,6 +89,8 @@ canvas_view_set_size (CanvasView *self, double width, double height)
     self->needs_fit = TRUE;
   self->view.width = width;
   self->view.height = height;
+  if (self->holds_sight)
+    studio_view_reveal (&self->view, &self->in_sight);
   return TRUE;
 }
 
@@ -121,6 +125,14 @@ canvas_view_reveal (CanvasView *self, const StudioRect *rect)
 {
   if (self->view.width > 0 && studio_view_reveal (&self->view, rect))
     report (self, FALSE);
+}
+
+void
+canvas_view_keep_in_sight (CanvasView *self, const StudioRect *rect)
+{
+  canvas_view_reveal (self, rect);
+  self->in_sight = *rect;
+  self->holds_sight = TRUE;
 }
 
 void
@@ -342,8 +354,8 @@ canvas_view_show_part (CanvasView *self, const graphene_rect_t *part, gboolean k
   canvas_flight_start (self->flight, &before, &after);
 }
 
-void
-canvas_view_fit_again (CanvasView *self, const StudioScene *scene)
+static void
+fit_again (CanvasView *self, const StudioScene *scene)
 {
   if (!self->keeps_part || self->view.width <= 0)
     {
@@ -354,6 +366,16 @@ canvas_view_fit_again (CanvasView *self, const StudioScene *scene)
   self->needs_fit = FALSE;
   set_view (self, view_of (self, &self->part));
   self->keeps_part = self->is_fitted = TRUE;
+}
+
+void
+canvas_view_fit_again (CanvasView *self, const StudioScene *scene)
+{
+  const gboolean holds_sight = self->holds_sight;
+
+  fit_again (self, scene);
+  if (holds_sight)
+    canvas_view_keep_in_sight (self, &self->in_sight);
 }
 
 /* ---- scopes ----------------------------------------------------------------- */

@@ -30,6 +30,8 @@ void canvas_view_center (CanvasView *self, double x, double y);
 void canvas_view_get_center (const CanvasView *self, double *x, double *y);
 /* Scrolls as little as possible. */
 void canvas_view_reveal (CanvasView *self, const StudioRect *rect);
+/* The same, and again when the size changes, until the view is moved. */
+void canvas_view_keep_in_sight (CanvasView *self, const StudioRect *rect);
 /* Keeps the point under (x, y) in pixels fixed; limits 0.1 to 4. */
 void canvas_view_zoom_at (CanvasView *self, double zoom, double x, double y);
 

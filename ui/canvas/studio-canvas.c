@@ -502,6 +502,19 @@ studio_canvas_focus_path (StudioCanvas *self, const char *path)
   return canvas_board_focus_path (self->board, path);
 }
 
+void
+studio_canvas_keep_in_sight (StudioCanvas *self, const char *path)
+{
+  const StudioScene *scene = canvas_board_scene (self->board);
+  const guint item = studio_scene_card_of (scene, path);
+  StudioRect rect;
+
+  if (item == STUDIO_NO_ITEM)
+    return;
+  rect = studio_geometry_extent (&scene->item[item]);
+  canvas_view_keep_in_sight (self->board->view, &rect);
+}
+
 /* ---- appearance --------------------------------------------------------------- */
 
 void

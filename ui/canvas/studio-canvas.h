@@ -53,6 +53,9 @@ void studio_canvas_apply_fix (StudioCanvas *self, const LoomFix *fix);
 void studio_canvas_preview_fix (StudioCanvas *self, const LoomFix *fix);
 /* Focuses the card of this path, entering modules as needed, and brings it into view. */
 gboolean studio_canvas_focus_path (StudioCanvas *self, const char *path);
+/* Scrolls the card of a node into sight without moving the focus. It stays there, whatever size the canvas gets, until
+ * the user moves the view. */
+void studio_canvas_keep_in_sight (StudioCanvas *self, const char *path);
 /* Without dots: while a page with text covers the canvas. */
 void studio_canvas_set_bare (StudioCanvas *self, gboolean bare);
 /* Dims all cards of a scope ("" the graph, else an instance's path) but those with these ids (NULL: none is dimmed):

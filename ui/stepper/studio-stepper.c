@@ -151,6 +151,15 @@ read_values (StudioStepper *self)
 
 /* ---- places ----------------------------------------------------------- */
 
+/* The scope of the step is shown, and its card in it. */
+static void
+show_card (StudioStepper *self)
+{
+  if (!g_str_equal (studio_document_get_scope_path (self->document), self->place.scope))
+    studio_canvas_focus_path (self->canvas, self->place.node);
+  studio_canvas_keep_in_sight (self->canvas, self->place.node);
+}
+
 static void
 take_place (StudioStepper *self, GVariant *place)
 {
@@ -160,10 +169,8 @@ take_place (StudioStepper *self, GVariant *place)
                  &self->place.has_inside, &self->place.is_end, &self->place.rank);
   self->is_on = TRUE;
   self->is_kept = FALSE;
-  /* The scope of the step is shown, in which its card is. */
-  if (self->canvas != NULL && self->place.node[0] != '\0'
-      && !g_str_equal (studio_document_get_scope_path (self->document), self->place.scope))
-    studio_canvas_focus_path (self->canvas, self->place.node);
+  if (self->canvas != NULL && self->place.node[0] != '\0')
+    show_card (self);
   g_signal_emit (self, signals[CHANGED], 0);
   read_values (self);
 }
