@@ -125,10 +125,17 @@ values (LoomTrainer *trainer, GVariant *parameters, GError **error)
   return loom_trainer_walk_values (trainer, n, port, value, error) ? reply_values (n, value) : NULL;
 }
 
+static LoomGraph *
+read_graph (const char *xml, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+
+  return loom_graph_read_data (xml, strlen (xml), "the graph", faults, error);
+}
+
 static GVariant *
 compute (LoomTrainer *none, GVariant *parameters, GError **error)
 {
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomGraph) graph = NULL;
   g_autofree LoomPortSummary *value = NULL;
   g_autofree const char **port = NULL;
@@ -138,7 +145,7 @@ compute (LoomTrainer *none, GVariant *parameters, GError **error)
   g_variant_get (parameters, "(&s^a&s)", &xml, &port);
   n = g_strv_length ((char **)port);
   value = g_new0 (LoomPortSummary, n + 1);
-  graph = loom_graph_read_data (xml, strlen (xml), "the graph", faults, error);
+  graph = read_graph (xml, error);
   return graph != NULL && loom_instant_compute (graph, n, port, value, error) ? reply_values (n, value) : NULL;
 }
 
@@ -153,18 +160,10 @@ compute_graph_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, const 
 }
 
 static GVariant *
-derivatives (LoomTrainer *trainer, GVariant *parameters, GError **error)
+reply_chain (const GArray *chain, double value, double gradient)
 {
-  g_autoptr (GArray) chain = NULL;
-  const char *port;
-  gint64 element;
-  double value, gradient;
   GVariantBuilder b;
 
-  g_variant_get (parameters, "(&sx)", &port, &element);
-  chain = loom_trainer_derivatives (trainer, port, element, &value, &gradient, error);
-  if (chain == NULL)
-    return NULL;
   g_variant_builder_init (&b, G_VARIANT_TYPE ("a(a(sxdd)xudd)"));
   for (guint i = 0; i < chain->len; i++)
     {
@@ -183,6 +182,42 @@ derivatives (LoomTrainer *trainer, GVariant *parameters, GError **error)
       g_variant_builder_close (&b);
     }
   return g_variant_new ("(dd@a(a(sxdd)xudd))", value, gradient, g_variant_builder_end (&b));
+}
+
+static GVariant *
+derivatives (LoomTrainer *trainer, GVariant *parameters, GError **error)
+{
+  g_autoptr (GArray) chain = NULL;
+  const char *port;
+  gint64 element;
+  double value, gradient;
+
+  g_variant_get (parameters, "(&sx)", &port, &element);
+  chain = loom_trainer_derivatives (trainer, port, element, &value, &gradient, error);
+  return chain != NULL ? reply_chain (chain, value, gradient) : NULL;
+}
+
+static GVariant *
+graph_derivatives (LoomTrainer *none, GVariant *parameters, GError **error)
+{
+  g_autoptr (LoomGraph) graph = NULL;
+  g_autoptr (GArray) chain = NULL;
+  const char *xml, *port;
+  gint64 element;
+  double value, gradient;
+
+  g_variant_get (parameters, "(&s&sx)", &xml, &port, &element);
+  graph = read_graph (xml, error);
+  chain = graph != NULL ? loom_instant_derivatives (graph, port, element, &value, &gradient, error) : NULL;
+  return chain != NULL ? reply_chain (chain, value, gradient) : NULL;
+}
+
+static gboolean
+graph_derivatives_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, const char *xml, const char *port,
+                      gint64 element, gpointer data)
+{
+  worker_runner_compute (data, invocation, graph_derivatives);
+  return TRUE;
 }
 
 /* ---- breakpoints ------------------------------------------------------ */
@@ -349,6 +384,7 @@ worker_connect_step (LoomBusWorker1 *bus, WorkerRunner *runner)
                              closure, (GClosureNotify)(GCallback)g_free, 0);
     }
   g_signal_connect (bus, "handle-compute-graph", G_CALLBACK (compute_graph_cb), runner);
+  g_signal_connect (bus, "handle-get-graph-derivatives", G_CALLBACK (graph_derivatives_cb), runner);
   g_signal_connect (bus, "handle-travel", G_CALLBACK (travel_cb), runner);
   g_signal_connect (bus, "handle-set-breakpoints", G_CALLBACK (set_breakpoints_cb), runner);
 }

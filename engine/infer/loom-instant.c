@@ -2,6 +2,7 @@
 #include "engine/infer/loom-instant.h"
 
 #include "engine/core/loom-refuse.h"
+#include "engine/infer/derivative-chain.h"
 #include "engine/net/loom-net.h"
 #include "engine/program/loom-gradient-port.h"
 #include "engine/run/loom-eager.h"
@@ -102,56 +103,133 @@ seed_of (const LoomGraph *graph)
   return seed != NULL ? g_ascii_strtoull (seed, NULL, 10) : 0;
 }
 
+static LoomLowerOptions
+lower_options (const LoomGraph *graph)
+{
+  return (LoomLowerOptions){ .float_dtype = LOOM_F32, .seed = seed_of (graph) };
+}
+
 static LoomProgram *
-make_program (const LoomGraph *graph, const LoomNet *net, GError **error)
+make_program (const LoomGraph *graph, const LoomNet *net, LoomNetSource *of, GError **error)
 {
   g_autoptr (GArray) wanted = wanted_of (net);
   g_autofree LoomValue *value = g_new0 (LoomValue, wanted->len + 1);
-  const LoomLowerOptions options = { .float_dtype = LOOM_F32,
-                                     .n_wanted = wanted->len,
-                                     .wanted = (const LoomNetSource *)wanted->data,
-                                     .seed = seed_of (graph) };
-  LoomProgram *p = loom_lower (net, &options, value, error);
+  LoomLowerOptions options = lower_options (graph);
+  LoomProgram *p;
   int loss;
 
+  options.n_wanted = wanted->len;
+  options.wanted = (const LoomNetSource *)wanted->data;
+  p = loom_lower (net, &options, value, error);
   if (p == NULL)
     return NULL;
   loss = find_loss (graph, net, p, wanted, value);
   if (loss >= 0)
     append_gradients (p, value[loss]);
+  *of = loss >= 0 ? g_array_index (wanted, LoomNetSource, loss) : (LoomNetSource){ G_MAXUINT, 0 };
   return p;
+}
+
+typedef struct
+{
+  LoomNet *net;
+  LoomProgram *program;
+  LoomNetSource loss; /* its node is G_MAXUINT: there is none */
+  LoomDevices *devices;
+  LoomState *state;
+  LoomEager *eager;
+} Computed;
+
+static void
+computed_clear (Computed *self)
+{
+  g_clear_pointer (&self->eager, loom_eager_free);
+  g_clear_pointer (&self->state, loom_state_unref);
+  g_clear_pointer (&self->devices, loom_devices_unref);
+  g_clear_pointer (&self->program, loom_program_unref);
+  g_clear_pointer (&self->net, loom_net_free);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Computed, computed_clear)
+
+static gboolean
+compute (const LoomGraph *graph, Computed *self, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+
+  self->net = loom_net_new (graph, NULL, faults);
+  if (!loom_faults_to_error (faults, NULL, error))
+    return FALSE;
+  if (!is_computable (self->net))
+    return loom_refuse (error, LOOM_ERROR_DATA, "The graph needs data, or is too large to compute at each edit.");
+  self->program = make_program (graph, self->net, &self->loss, error);
+  if (self->program == NULL)
+    return FALSE;
+  self->devices = loom_devices_new (1);
+  self->state = loom_state_new (self->devices, DEVICE, seed_of (graph));
+  self->eager = loom_eager_new (self->program, self->state, self->devices, DEVICE, error);
+  return self->eager != NULL && loom_eager_run (self->eager, FALSE, NULL, NULL, error);
+}
+
+static LoomTensor *
+port_of (gpointer data, const char *port, double *scale, GError **error)
+{
+  const Computed *self = data;
+  const LoomValue v = loom_program_find_port (self->program, port);
+
+  *scale = 1;
+  return v != 0 ? loom_eager_value (self->eager, v, error) : NULL;
+}
+
+static gboolean
+trains (gpointer data, int slot)
+{
+  return loom_program_get_slot (((const Computed *)data)->program, (guint)slot)->kind == LOOM_SLOT_PARAMETER;
 }
 
 gboolean
 loom_instant_compute (const LoomGraph *graph, guint n, const char *const *port, LoomPortSummary *value, GError **error)
 {
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
-  g_autoptr (LoomProgram) p = NULL;
-  g_autoptr (LoomDevices) devices = NULL;
-  g_autoptr (LoomState) state = NULL;
-  g_autoptr (LoomEager) eager = NULL;
+  g_auto (Computed) computed = { 0 };
+  double scale;
 
-  if (!loom_faults_to_error (faults, NULL, error))
-    return FALSE;
-  if (!is_computable (net))
-    return loom_refuse (error, LOOM_ERROR_DATA, "The graph needs data, or is too large to compute at each edit.");
-  p = make_program (graph, net, error);
-  if (p == NULL)
-    return FALSE;
-  devices = loom_devices_new (1);
-  state = loom_state_new (devices, DEVICE, seed_of (graph));
-  eager = loom_eager_new (p, state, devices, DEVICE, error);
-  if (eager == NULL || !loom_eager_run (eager, FALSE, NULL, NULL, error))
+  if (!compute (graph, &computed, error))
     return FALSE;
   for (guint i = 0; i < n; i++)
     {
-      const LoomValue v = loom_program_find_port (p, port[i]);
-      g_autoptr (LoomTensor) tensor = v != 0 ? loom_eager_value (eager, v, NULL) : NULL;
+      g_autoptr (LoomTensor) tensor = port_of (&computed, port[i], &scale, NULL);
 
       value[i] = (LoomPortSummary){ 0 };
       if (tensor != NULL)
-        loom_port_summary_set (&value[i], tensor, 1);
+        loom_port_summary_set (&value[i], tensor, scale);
     }
   return TRUE;
+}
+
+GArray *
+loom_instant_derivatives (const LoomGraph *graph, const char *port, gint64 element, double *value, double *gradient,
+                          GError **error)
+{
+  g_auto (Computed) computed = { 0 };
+  DerivativeStep step;
+
+  if (!compute (graph, &computed, error))
+    return NULL;
+  if (computed.loss.node == G_MAXUINT)
+    {
+      loom_refuse (error, LOOM_ERROR_PORT,
+                   "There are gradients only of one number: name it as the loss, or leave one that no node reads.");
+      return NULL;
+    }
+  step = (DerivativeStep){ .net = computed.net,
+                           .program = computed.program,
+                           .eager = computed.eager,
+                           .loss = computed.loss,
+                           .options = lower_options (graph),
+                           .state = computed.state,
+                           .devices = computed.devices,
+                           .device = DEVICE,
+                           .trains = trains,
+                           .port = port_of,
+                           .data = &computed };
+  return derivative_chain_new (&step, port, element, value, gradient, error);
 }

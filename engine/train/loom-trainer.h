@@ -7,7 +7,7 @@
 
 #include "engine/infer/loom-answer.h"
 #include "engine/run/loom-exec.h"
-#include "engine/train/loom-derivative.h"
+#include "engine/infer/loom-derivative.h"
 #include "engine/train/loom-train-commands.h"
 #include "engine/train/loom-train-observer.h"
 #include "engine/train/loom-train-options.h"

@@ -2,7 +2,9 @@
 #include "engine/train/walk-requests.h"
 
 #include "engine/core/loom-error.h"
-#include "engine/train/derivative-chain.h"
+#include "engine/core/loom-refuse.h"
+#include "engine/infer/derivative-chain.h"
+#include "engine/train/loom-step.h"
 
 typedef struct
 {
@@ -188,12 +190,43 @@ typedef struct
 } ChainCall;
 
 static gboolean
+trains (gpointer data, int slot)
+{
+  const StepWalk *walk = data;
+
+  return loom_step_trains (walk->plan->program, slot, walk->model->spec);
+}
+
+static LoomTensor *
+port_of (gpointer data, const char *port, double *scale, GError **error)
+{
+  return step_walk_port (data, port, scale, error);
+}
+
+static gboolean
 call_chain (gpointer data, GError **error)
 {
   ChainCall *call = data;
+  StepWalk *walk = call->walk;
+  DerivativeStep step;
 
-  if (require_walk (call->walk, error))
-    call->chain = derivative_chain_new (call->walk, call->port, call->element, call->value, call->gradient, error);
+  if (!require_walk (walk, error))
+    return FALSE;
+  if (walk->loop->log->progress->step + 1 != walk->step)
+    return loom_refuse (error, LOOM_ERROR_USAGE, "The run has continued. Take its next step apart.");
+  step = (DerivativeStep){ .net = walk->plan->net,
+                           .program = walk->plan->program,
+                           .eager = loom_stepper_eager (walk->stepper),
+                           .loss = walk->model->spec->loss,
+                           .options = train_model_lower_options (walk->model, 0, NULL),
+                           .state = walk->model->state,
+                           .devices = walk->model->devices,
+                           .device = walk->model->device,
+                           .trains = trains,
+                           .port = port_of,
+                           .data = walk };
+  step.options.training = TRUE;
+  call->chain = derivative_chain_new (&step, call->port, call->element, call->value, call->gradient, error);
   return call->chain != NULL;
 }
 

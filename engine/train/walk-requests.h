@@ -4,7 +4,7 @@
 
 #include "engine/core/loom-summary.h"
 #include "engine/train/inbox.h"
-#include "engine/train/loom-derivative.h"
+#include "engine/infer/loom-derivative.h"
 #include "engine/train/loom-walk-command.h"
 #include "engine/train/step-walk.h"
 

@@ -92,6 +92,11 @@ def go(s, keys, begins):
     return s.wait(begins, lambda g: place(g).startswith(begins) and ("value" in place(g) or ": " not in begins), 5)
 
 
+def inside(r, frame):
+    return (r[0] >= frame[0] and r[1] >= frame[1] and r[0] + r[2] <= frame[0] + frame[2]
+            and r[1] + r[3] <= frame[1] + frame[3])
+
+
 def overlaps(a, b):
     return a[0] < b[0] + b[2] and b[0] < a[0] + a[2] and a[1] < b[1] + b[3] and b[1] < a[1] + a[3]
 
@@ -136,6 +141,18 @@ def walk(t, path):
                 "no chip lies on a card")
         t.holds(s, lambda g: not any(overlaps(a[1], b[1]) for m, a in chips(g).items() for n, b in chips(g).items() if m < n),
                 "no chip lies on another")
+        s.select("mid")
+        s.key("ctrl+alt+d")
+        s.wait("a module's output", lambda g: g.dialog() and g.find("The gradient of mid.act[0] is ", exact=False), 5)
+        s.key("Escape")
+        s.wait("closed", lambda g: g.canvas is not None, 3)
+        s.key("ctrl+shift+a")
+        s.wait("nothing selected", lambda g: g.state["selected"] == "-", 3)
+        s.key("ctrl+alt+d")
+        s.wait("that where the step stands", lambda g: g.dialog() and g.find("Product", exact=False), 5)
+        s.key("Escape")
+        s.wait("closed", lambda g: g.canvas is not None, 3)
+        s.select("classes")
         s.key("ctrl+alt+d")
         t.holds(s, lambda g: g.dialog() and g.find("Product of the local derivatives", exact=False)
                 and "the sum over" in next(n for _, n, _ in g.widgets if n.startswith("The gradient of "))
@@ -172,6 +189,17 @@ def walk(t, path):
         s.wait("closed", lambda g: not place(g) and not chips(g), 5)
         t.ok(True, "closed, nothing of it is left")
 
+        s.key("ctrl+0")
+        for _ in range(4):
+            s.key("ctrl+plus")
+        s.wait("larger", lambda g: g.number("zoom") > 1.2, 3)
+        for card, begins in (("loop", "Forward 1 of 5: loop"), ("mid", "Forward 2 of 5: mid"), ("head", "Forward 3 of 5: head"),
+                             ("classes", "Forward 4 of 5: classes"), ("loss", "Forward 5 of 5: loss")):
+            focus = s.look().focus
+            go(s, NEXT, begins)
+            t.holds(s, lambda g: g.focus[0] == focus[0] and inside(g.cards[card], g.canvas),
+                    "the card of the step comes into sight, the focus stays: " + card)
+
 
 def stop(t, path):
     with Studio("stepper", path) as s:
@@ -196,6 +224,12 @@ def at_once(t, path):
         t.ok(True, "a graph without data computes at once: " + chips(g)["f.out"][0])
         t.holds(s, lambda g: "gradient 2" in chips(g)["b.out"][0] and g.state["run"] == "not started",
                 "and has gradients, without a run")
+        s.select("b")
+        s.key("ctrl+alt+d")
+        t.holds(s, lambda g: g.dialog() and g.find("The gradient of b[0] is 2", exact=False)
+                and g.find("Product of the local derivatives", exact=False), "and the chain of local derivatives of a number")
+        s.key("Escape")
+        s.wait("closed", lambda g: g.canvas is not None, 3)
         s.select("f")
         s.key("Delete")
         s.wait("edited", lambda g: "f.out" not in chips(g), 5)

@@ -46,6 +46,7 @@
 #include "ui/page/studio-status-line.h"
 #include "ui/page/studio-task-tab.h"
 #include "ui/shell/studio-toasts.h"
+#include "ui/stepper/studio-step-layer.h"
 
 #define CHAIN                                                                                                          \
   GRAPH ("  <node id=\"x\" op=\"input\" shape=\"B,8\"/>\n"                                                             \
@@ -1077,6 +1078,45 @@ test_template (void)
   g_assert_null (row.name);
 }
 
+static GPtrArray *printed;
+
+static void
+print_mark_cb (const char *what, const char *name, GtkWidget *from, const graphene_rect_t *rect)
+{
+  if (g_str_equal (what, "chain"))
+    g_ptr_array_add (printed, g_strdup (name));
+}
+
+/* The ports of a chain of derivatives are marked on the canvas. */
+static void
+test_chain_marks (void)
+{
+  g_autoptr (StudioDocument) document = document_load (CHAIN);
+  g_autoptr (StudioRun) run = studio_run_new ();
+  StudioCanvas *canvas = g_object_ref_sink (studio_canvas_new (document));
+  g_autoptr (StudioStepper) stepper = studio_stepper_new (document, canvas, run);
+  g_autoptr (StudioBreakpoints) breakpoints = studio_breakpoints_new (document, run);
+  g_autoptr (StudioInstant) instant = studio_instant_new (document);
+  StudioStepLayer *layer = g_object_ref_sink (studio_step_layer_new (document, canvas, stepper, breakpoints, instant));
+  GPtrArray *ports = g_ptr_array_new_with_free_func (g_free);
+
+  studio_document_get_net (document);
+  printed = g_ptr_array_new_with_free_func (g_free);
+  g_ptr_array_add (ports, g_strdup ("fc"));
+  g_ptr_array_add (ports, g_strdup ("act_one"));
+  studio_stepper_mark (stepper, ports);
+  studio_step_layer_print (layer, print_mark_cb);
+  g_assert_cmpuint (printed->len, ==, 2);
+  g_assert_cmpstr (printed->pdata[0], ==, "fc");
+  g_assert_cmpstr (printed->pdata[1], ==, "act_one");
+  studio_stepper_mark (stepper, NULL);
+  studio_step_layer_print (layer, print_mark_cb);
+  g_assert_cmpuint (printed->len, ==, 2);
+  g_ptr_array_unref (printed);
+  g_object_unref (layer);
+  g_object_unref (canvas);
+}
+
 TEST_FILE (argc, argv)
 {
   g_autoptr (GError) error = NULL;
@@ -1112,5 +1152,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/page/status-line", test_status_line);
   g_test_add_func ("/page/commands", test_commands);
   g_test_add_func ("/page/fitter", test_fitter);
+  g_test_add_func ("/page/chain-marks", test_chain_marks);
   return g_test_run ();
 }

@@ -40,25 +40,39 @@ studio_layer_commands_break (const StudioLayerCommands *self)
     studio_toasts_say (self->toasts, _ ("Select the layer at which training is to stop."));
 }
 
-/* Of the number under the cursor of a pin, else of the first one of the selected layer. */
+/* The first output of a card, of a module that of a node in it. NULL: it has none. */
+static char *
+dup_output (StudioDocument *document, const char *path)
+{
+  LoomNet *net = studio_document_get_net (document);
+  const StudioScene *scene = studio_document_get_scene (document);
+  const int node = net != NULL ? loom_net_find (net, path) : -1;
+  const guint card = scene != NULL ? studio_scene_card_of (scene, path) : STUDIO_NO_ITEM;
+  const StudioPort *port;
+  if (node >= 0)
+    return loom_net_node (net, (guint)node)->n_outputs > 0 ? loom_net_port_name (net, (guint)node, 0) : NULL;
+  if (net == NULL || card == STUDIO_NO_ITEM || scene->item[card].n_outputs == 0)
+    return NULL;
+  port = &scene->item[card].output[0];
+  return port->typed ? loom_net_port_name (net, port->source.node, port->source.output) : NULL;
+}
+
+/* Of the number under the cursor of a pin, else of the first one of the selected layer, or of that where the step
+ * stands. */
 void
 studio_layer_commands_derivatives (const StudioLayerCommands *self)
 {
+  const StudioStepPlace *place = studio_stepper_get_place (self->stepper);
   g_autofree char *path = selected_node_dup_path (self->document), *port = NULL;
-  LoomNet *net = studio_document_get_net (self->document);
-  const int node = path != NULL ? loom_net_find (net, path) : -1;
   gint64 element = 0;
+  if (path == NULL && place != NULL)
+    path = g_strdup (place->node);
   if (!studio_pins_get_number (self->pins, &port, &element))
-    {
-      if (node < 0 || loom_net_node (net, (guint)node)->n_outputs == 0)
-        {
-          studio_toasts_say (self->toasts,
-                             _ ("Select the layer whose derivatives are to be shown, or a cell of a pin."));
-          return;
-        }
-      port = loom_net_port_name (net, (guint)node, 0);
-    }
-  studio_derivatives_show (self->document, self->run, self->stepper, port, element, self->toasts);
+    port = path != NULL ? dup_output (self->document, path) : NULL;
+  if (port == NULL)
+    studio_toasts_say (self->toasts, _ ("Select the layer whose derivatives are to be shown, or a cell of a pin."));
+  else
+    studio_derivatives_show (self->document, self->run, self->stepper, self->instant, port, element, self->toasts);
 }
 
 const LoomOp *

@@ -5,6 +5,7 @@
 #include "ui/palette/studio-palette.h"
 #include "ui/pins/studio-pin.h"
 #include "ui/stepper/studio-breakpoints.h"
+#include "ui/stepper/studio-instant.h"
 #include "ui/stepper/studio-stepper.h"
 
 typedef struct
@@ -16,6 +17,7 @@ typedef struct
   StudioBreakpoints *breakpoints;
   StudioRun *run;
   StudioStepper *stepper;
+  StudioInstant *instant;
   GtkWidget *toasts; /* an AdwToastOverlay for sentences */
 } StudioLayerCommands;
 

@@ -373,8 +373,9 @@ make_commands (StudioPage *self)
   self->exporter = (StudioExporter){ self->document, self->pins, self->run_panel,
                                      studio_task_tab_get_task (self->task_tab), self->toasts };
   self->exporting = (StudioExporting){ self->document, self->canvas, self->pins, self->run, self->toasts };
-  self->layer_commands = (StudioLayerCommands){ self->document,    self->canvas, self->palette, self->pins,
-                                                self->breakpoints, self->run,    self->stepper, self->toasts };
+  self->layer_commands
+      = (StudioLayerCommands){ self->document, self->canvas,  self->palette, self->pins,  self->breakpoints,
+                               self->run,      self->stepper, self->instant, self->toasts };
   self->navigation = (StudioNavigation){ self->document, self->canvas,    self->panes,
                                          self->outline,  self->inspector, GTK_WIDGET (self->run_panel) };
   const gpointer parts[PAGE_N_PARTS] = {

@@ -16,6 +16,7 @@ typedef struct
   StudioDocument *document;
   StudioRun *run;
   StudioStepper *stepper;
+  StudioInstant *instant;
   char *port;
   char **tensors; /* the outputs and weights of its node */
   GtkWidget *window, *tensor, *element, *list, *back;
@@ -47,7 +48,9 @@ pane_free (gpointer data, GClosure *closure)
 
   g_object_unref (pane->document);
   g_object_unref (pane->run);
+  studio_stepper_mark (pane->stepper, NULL);
   g_object_unref (pane->stepper);
+  g_object_unref (pane->instant);
   g_queue_clear_full (&pane->before, place_free);
   g_strfreev (pane->tensors);
   g_free (pane->port);
@@ -136,15 +139,25 @@ add_link (Pane *pane, const char *of, GVariant *link, double *product)
     }
 }
 
+/* The port of the largest term. */
 static char *
-name_of_first (GVariant *link)
+first_of (GVariant *link, gint64 *element)
 {
   g_autoptr (GVariant) terms = g_variant_get_child_value (link, 0);
-  const char *port;
-  gint64 element;
+  char *port;
 
-  g_variant_get_child (terms, 0, "(&sxdd)", &port, &element, NULL, NULL);
-  return g_strdup_printf ("%s[%d]", port, (int)element);
+  g_variant_get_child (terms, 0, "(sxdd)", &port, element, NULL, NULL);
+  return port;
+}
+
+/* The computation whose chips are shown: a step of the run, else that of a graph without data. */
+static LoomBusWorker1 *
+proxy_of (Pane *pane, gboolean *is_instant)
+{
+  LoomBusWorker1 *instant = studio_stepper_is_on (pane->stepper) ? NULL : studio_instant_get_proxy (pane->instant);
+
+  *is_instant = instant != NULL;
+  return instant != NULL ? instant : studio_run_get_proxy (pane->run);
 }
 
 static void
@@ -152,38 +165,45 @@ chain_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   g_autoptr (GtkWidget) window = data;
   Pane *pane = g_object_get_data (G_OBJECT (window), "pane");
-  g_autoptr (GVariant) chain = NULL;
+  g_autoptr (GVariant) chain = NULL, reply = NULL;
+  g_autoptr (GPtrArray) ports = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GError) error = NULL;
   double value, gradient, product = 1;
-  gboolean done = loom_bus_worker1_call_get_derivatives_finish (LOOM_BUS_WORKER1 (source), &value, &gradient, &chain,
-                                                                result, &error);
+  gboolean is_instant;
 
+  reply = g_dbus_proxy_call_finish (G_DBUS_PROXY (source), result, &error);
   pane->in_flight = FALSE;
   if (!gtk_widget_get_visible (window))
     return;
-  if (pane->must_ask || source != (GObject *)studio_run_get_proxy (pane->run))
+  if (pane->must_ask || source != (GObject *)proxy_of (pane, &is_instant))
     {
       ask (pane);
       return;
     }
   clear_rows (pane);
-  if (!done)
+  if (reply == NULL)
     {
+      studio_stepper_mark (pane->stepper, NULL);
       g_dbus_error_strip_remote_error (error);
       add_row (pane, g_strdup (error->message));
       return;
     }
+  g_variant_get (reply, "(dd@a(a(sxdd)xudd))", &value, &gradient, &chain);
+  g_ptr_array_add (ports, g_strdup (pane->port));
   g_autofree char *v = studio_format_number (value);
   g_autofree char *of = g_strdup_printf ("%s[%d]", pane->port, pane->asked);
   add_row (pane, g_strdup_printf ("%s = %s", of, v));
   for (gsize i = 0; i < g_variant_n_children (chain); i++)
     {
       g_autoptr (GVariant) link = g_variant_get_child_value (chain, i);
+      gint64 element;
 
       add_link (pane, of, link, &product);
       g_free (of);
-      of = name_of_first (link);
+      g_ptr_array_add (ports, first_of (link, &element));
+      of = g_strdup_printf ("%s[%d]", (const char *)ports->pdata[ports->len - 1], (int)element);
     }
+  studio_stepper_mark (pane->stepper, g_steal_pointer (&ports));
   g_autofree char *p = studio_format_number (product), *g = studio_format_number (gradient);
   add_row (pane,
            g_strdup_printf (_ ("Product of the local derivatives along the largest terms: %1$s. The gradient, over "
@@ -195,7 +215,9 @@ chain_cb (GObject *source, GAsyncResult *result, gpointer data)
 static void
 ask (Pane *pane)
 {
-  LoomBusWorker1 *proxy = studio_run_get_proxy (pane->run);
+  gboolean is_instant;
+  LoomBusWorker1 *proxy = proxy_of (pane, &is_instant);
+  g_autofree char *xml = NULL;
 
   pane->must_ask = pane->in_flight;
   if (pane->in_flight)
@@ -208,7 +230,12 @@ ask (Pane *pane)
     }
   pane->in_flight = TRUE;
   pane->asked = gtk_spin_button_get_value_as_int (GTK_SPIN_BUTTON (pane->element));
-  loom_bus_worker1_call_get_derivatives (proxy, pane->port, pane->asked, NULL, chain_cb, g_object_ref (pane->window));
+  if (is_instant)
+    xml = loom_graph_write (studio_document_get_graph (pane->document), NULL);
+  g_dbus_proxy_call (G_DBUS_PROXY (proxy), is_instant ? "GetGraphDerivatives" : "GetDerivatives",
+                     is_instant ? g_variant_new ("(ssx)", xml, pane->port, (gint64)pane->asked)
+                                : g_variant_new ("(sx)", pane->port, (gint64)pane->asked),
+                     G_DBUS_CALL_FLAGS_NONE, G_MAXINT, NULL, chain_cb, g_object_ref (pane->window));
 }
 
 /* The step has gone on, or chips have arrived. */
@@ -338,8 +365,8 @@ close_on_escape (GtkWidget *window)
 }
 
 void
-studio_derivatives_show (StudioDocument *document, StudioRun *run, StudioStepper *stepper, const char *port,
-                         gint64 element, GtkWidget *over)
+studio_derivatives_show (StudioDocument *document, StudioRun *run, StudioStepper *stepper, StudioInstant *instant,
+                         const char *port, gint64 element, GtkWidget *over)
 {
   Pane *pane = g_new0 (Pane, 1);
   g_autofree char *title = g_strdup_printf (_ ("Derivatives of %s"), port);
@@ -347,6 +374,7 @@ studio_derivatives_show (StudioDocument *document, StudioRun *run, StudioStepper
   pane->document = g_object_ref (document);
   pane->run = g_object_ref (run);
   pane->stepper = g_object_ref (stepper);
+  pane->instant = g_object_ref (instant);
   pane->port = g_strdup (port);
   pane->window = gtk_window_new ();
   gtk_window_set_title (GTK_WINDOW (pane->window), title);
@@ -359,6 +387,7 @@ studio_derivatives_show (StudioDocument *document, StudioRun *run, StudioStepper
   close_on_escape (pane->window);
   g_signal_connect_data (pane->element, "value-changed", G_CALLBACK (ask), pane, pane_free, G_CONNECT_SWAPPED);
   g_signal_connect_object (stepper, "changed", G_CALLBACK (step_cb), pane->window, G_CONNECT_SWAPPED);
+  g_signal_connect_object (instant, "changed", G_CALLBACK (step_cb), pane->window, G_CONNECT_SWAPPED);
   gtk_window_present (GTK_WINDOW (pane->window));
   ask (pane);
 }

@@ -4,9 +4,10 @@
 
 #include <gtk/gtk.h>
 
+#include "ui/stepper/studio-instant.h"
 #include "ui/stepper/studio-stepper.h"
 
 /* port: "act", "fc.weight"; element: row-major, of a node in a loop also over its iterations; over: a widget of the
  * window in front of which it opens. */
-void studio_derivatives_show (StudioDocument *document, StudioRun *run, StudioStepper *stepper, const char *port,
-                              gint64 element, GtkWidget *over);
+void studio_derivatives_show (StudioDocument *document, StudioRun *run, StudioStepper *stepper, StudioInstant *instant,
+                              const char *port, gint64 element, GtkWidget *over);

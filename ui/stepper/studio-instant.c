@@ -2,8 +2,6 @@
  */
 #include "ui/stepper/studio-instant.h"
 
-#include "ui/worker/studio-worker.h"
-
 struct _StudioInstant
 {
   GObject parent_instance;
@@ -170,6 +168,12 @@ GHashTable *
 studio_instant_get_chips (StudioInstant *self)
 {
   return self->chips;
+}
+
+LoomBusWorker1 *
+studio_instant_get_proxy (StudioInstant *self)
+{
+  return self->worker != NULL && g_hash_table_size (self->chips) > 0 ? studio_worker_get_proxy (self->worker) : NULL;
 }
 
 static void

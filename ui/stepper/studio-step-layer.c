@@ -11,6 +11,8 @@
 #include "ui/stepper/step-words.h"
 
 #define BREAK_RADIUS 7.0
+#define MARK_RADIUS  7.0
+#define MARK_POINTS  32   /* of the line along a wire */
 #define LEAST_TYPE   10.0 /* pixels */
 
 struct _StudioStepLayer
@@ -227,6 +229,93 @@ draw_current (StudioStepLayer *self, const Picture *p, cairo_t *cr)
   cairo_fill (cr);
 }
 
+/* ---- a chain of derivatives -------------------------------------------- */
+
+/* The item and the output of the scene at which a port of the net is. */
+static gboolean
+find_output (StudioStepLayer *self, const StudioScene *scene, const char *port, guint *item, guint *output)
+{
+  LoomNet *net = studio_document_get_net (self->document);
+  LoomNetSource source;
+  const int node = net != NULL ? loom_net_find_port (net, port, &source.output, NULL) : -1;
+
+  for (*item = 0; node >= 0 && *item < scene->n_items; (*item)++)
+    for (*output = 0; *output < scene->item[*item].n_outputs; (*output)++)
+      {
+        const StudioPort *p = &scene->item[*item].output[*output];
+
+        if (p->typed && p->source.node == (guint)node && p->source.output == source.output)
+          return TRUE;
+      }
+  return FALSE;
+}
+
+/* Calls func with the position of each marked port on the canvas, and with the one before it. */
+typedef void (*MarkFunc) (StudioStepLayer *self, const Picture *p, const char *port, guint item, guint output,
+                          guint before, gpointer data);
+
+static void
+for_each_mark (StudioStepLayer *self, const Picture *p, MarkFunc func, gpointer data)
+{
+  const GPtrArray *ports = studio_stepper_get_marked (self->stepper);
+  guint before = STUDIO_NO_ITEM; /* a wire */
+
+  for (guint i = 0; ports != NULL && i < ports->len; i++)
+    {
+      guint item, output, link = STUDIO_NO_ITEM;
+
+      if (!find_output (self, p->scene, ports->pdata[i], &item, &output))
+        continue;
+      for (guint k = before; k != STUDIO_NO_ITEM && link == STUDIO_NO_ITEM; k = p->scene->link[k].next_out)
+        if (p->scene->link[k].to == item)
+          link = k;
+      func (self, p, ports->pdata[i], item, output, link, data);
+      before = p->scene->item[item].output[output].link;
+    }
+}
+
+static void
+mark_point (const Picture *p, guint item, guint output, double *x, double *y)
+{
+  studio_geometry_port (&p->scene->item[item], TRUE, output, x, y);
+  studio_view_to_screen (&p->view, *x, *y, x, y);
+}
+
+/* A ring around the port, and a line along the wire that leads to its card. */
+static void
+draw_mark (StudioStepLayer *self, const Picture *p, const char *port, guint item, guint output, guint before,
+           gpointer data)
+{
+  cairo_t *cr = data;
+  double x, y;
+
+  studio_color_set (&p->theme.dtype[LOOM_I64], cr);
+  cairo_set_line_width (cr, 4);
+  for (guint k = 0; before != STUDIO_NO_ITEM && k <= MARK_POINTS; k++)
+    {
+      studio_route_at (&studio_scene_routes (p->scene)[before], (double)k / MARK_POINTS, &x, &y);
+      studio_view_to_screen (&p->view, x, y, &x, &y);
+      cairo_line_to (cr, x, y);
+    }
+  cairo_stroke (cr);
+  mark_point (p, item, output, &x, &y);
+  cairo_arc (cr, x, y, MARK_RADIUS, 0, 2 * G_PI);
+  cairo_stroke (cr);
+}
+
+static void
+print_mark (StudioStepLayer *self, const Picture *p, const char *port, guint item, guint output, guint before,
+            gpointer data)
+{
+  StudioStepLayerPrint print = *(StudioStepLayerPrint *)data;
+  graphene_rect_t r;
+  double x, y;
+
+  mark_point (p, item, output, &x, &y);
+  graphene_rect_init (&r, (float)x - MARK_RADIUS, (float)y - MARK_RADIUS, 2 * MARK_RADIUS, 2 * MARK_RADIUS);
+  print ("chain", port, GTK_WIDGET (self), &r);
+}
+
 /* An octagon at the upper left corner. */
 static void
 draw_breakpoint (StudioStepLayer *self, const Picture *p, cairo_t *cr, const char *path)
@@ -254,13 +343,15 @@ layer_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
   Picture p = { 0 };
   cairo_t *cr;
 
-  if ((!studio_stepper_is_on (self->stepper) && n_breakpoints == 0 && g_hash_table_size (chips_of (self)) == 0)
+  if ((!studio_stepper_is_on (self->stepper) && n_breakpoints == 0 && g_hash_table_size (chips_of (self)) == 0
+       && studio_stepper_get_marked (self->stepper) == NULL)
       || !picture_init (self, &p))
     return;
   cr = gtk_snapshot_append_cairo (snapshot, &GRAPHENE_RECT_INIT (0, 0, (float)gtk_widget_get_width (widget),
                                                                  (float)gtk_widget_get_height (widget)));
   if (p.view.zoom >= STUDIO_ZOOM_DETAIL)
     for_each_chip (self, &p, draw_chip, cr);
+  for_each_mark (self, &p, draw_mark, cr);
   draw_current (self, &p, cr);
   for (guint i = 0; i < n_breakpoints; i++)
     draw_breakpoint (self, &p, cr, studio_breakpoints_get (self->breakpoints, i)->node);
@@ -331,6 +422,7 @@ studio_step_layer_print (StudioStepLayer *self, StudioStepLayerPrint print)
   if (!picture_init (self, &p))
     return;
   for_each_chip (self, &p, print_chip, &print);
+  for_each_mark (self, &p, print_mark, &print);
   for (guint i = 0; i < studio_breakpoints_n (self->breakpoints); i++)
     {
       const StudioBreakpoint *b = studio_breakpoints_get (self->breakpoints, i);
@@ -404,6 +496,7 @@ studio_step_layer_new (StudioDocument *document, StudioCanvas *canvas, StudioSte
   g_signal_connect_object (document, "changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (document, "scope-changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (stepper, "changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (stepper, "marked", G_CALLBACK (gtk_widget_queue_draw), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (instant, "changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (breakpoints, "changed", G_CALLBACK (describe_later), self, G_CONNECT_SWAPPED);
   describe_later (self);

@@ -22,6 +22,7 @@ struct _StudioStepper
   gboolean is_on, is_updating, in_flight, is_reading, must_read;
   gboolean is_kept; /* the bar stays between a step and the next one */
   GHashTable *chips;
+  GPtrArray *marked; /* char *, ports; NULL: none */
 };
 
 G_DEFINE_FINAL_TYPE (StudioStepper, studio_stepper, G_TYPE_OBJECT)
@@ -30,6 +31,7 @@ enum
 {
   CHANGED,
   BEGIN,
+  MARKED,
   SAY,
   N_SIGNALS
 };
@@ -414,6 +416,20 @@ studio_stepper_get_chips (StudioStepper *self)
   return self->chips;
 }
 
+void
+studio_stepper_mark (StudioStepper *self, GPtrArray *ports)
+{
+  g_clear_pointer (&self->marked, g_ptr_array_unref);
+  self->marked = ports;
+  g_signal_emit (self, signals[MARKED], 0);
+}
+
+const GPtrArray *
+studio_stepper_get_marked (StudioStepper *self)
+{
+  return self->marked;
+}
+
 /* The chip of the first output of the card where it stands. */
 static char *
 dup_value_words (StudioStepper *self)
@@ -523,6 +539,7 @@ stepper_dispose (GObject *object)
   g_clear_object (&self->run);
   g_clear_object (&self->document);
   g_clear_pointer (&self->chips, g_hash_table_unref);
+  g_clear_pointer (&self->marked, g_ptr_array_unref);
   G_OBJECT_CLASS (studio_stepper_parent_class)->dispose (object);
 }
 
@@ -533,6 +550,8 @@ studio_stepper_class_init (StudioStepperClass *klass)
   signals[CHANGED]
       = g_signal_new ("changed", STUDIO_TYPE_STEPPER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
   signals[BEGIN] = g_signal_new ("begin", STUDIO_TYPE_STEPPER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  signals[MARKED]
+      = g_signal_new ("marked", STUDIO_TYPE_STEPPER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
   signals[SAY] = g_signal_new ("say", STUDIO_TYPE_STEPPER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
                                G_TYPE_STRING);
 }

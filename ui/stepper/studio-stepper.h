@@ -23,6 +23,7 @@ typedef struct
 /* Signals:
  *   "changed"         place or chips
  *   "begin"           there is no run that can be walked: start one, paused
+ *   "marked"          the marked ports
  *   "say" (sentence)  a sentence worth a toast */
 StudioStepper *studio_stepper_new (StudioDocument *document, StudioCanvas *canvas, StudioRun *run);
 
@@ -48,3 +49,7 @@ const StudioStepPlace *studio_stepper_get_place (StudioStepper *self); /* NULL: 
 GHashTable *studio_stepper_get_chips (StudioStepper *self);            /* step-chips.h */
 /* "Forward 3 of 9: conv1 · iteration 2 of 5 · value 0.12 ± 0.4". (transfer full) */
 char *studio_stepper_dup_text (StudioStepper *self);
+
+/* The ports of a chain of derivatives, which the canvas shows in their order; NULL: none. (transfer full) */
+void studio_stepper_mark (StudioStepper *self, GPtrArray *ports);
+const GPtrArray *studio_stepper_get_marked (StudioStepper *self); /* char *; NULL: none */

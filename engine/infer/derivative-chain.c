@@ -1,9 +1,8 @@
 /* The chain of local derivatives of one number; see the header. */
-#include "engine/train/derivative-chain.h"
+#include "engine/infer/derivative-chain.h"
 
 #include "engine/core/loom-refuse.h"
 #include "engine/program/loom-gradient-port.h"
-#include "engine/train/loom-step.h"
 
 #include <math.h>
 #include <string.h>
@@ -23,12 +22,12 @@ typedef struct
 } At;
 
 static LoomTensor *
-gradient_of (StepWalk *walk, const LoomNetSource *source, double *scale)
+gradient_of (const DerivativeStep *step, const LoomNetSource *source, double *scale)
 {
-  g_autofree char *port = loom_net_port_name (walk->plan->net, source->node, source->output);
+  g_autofree char *port = loom_net_port_name (step->net, source->node, source->output);
   g_autofree char *name = g_strconcat (LOOM_PORT_GRADIENT, port, NULL);
 
-  return step_walk_port (walk, name, scale, NULL);
+  return step->port (step->data, name, scale, NULL);
 }
 
 static void
@@ -95,22 +94,23 @@ add_given (const LoomNet *net, guint node, LoomLowerOptions *options, LoomNetSou
 /* The program of one output of a node, whose inputs are given. inside: NULL, or a port in its loop, whose values in all
  * iterations are y[1], and x what is added to them. */
 static LoomProgram *
-lower_node (StepWalk *walk, const LoomNetSource *output, const LoomNetSource *inside, LoomValue y[2], LoomValue *x,
-            GError **error)
+lower_node (const DerivativeStep *step, const LoomNetSource *output, const LoomNetSource *inside, LoomValue y[2],
+            LoomValue *x, GError **error)
 {
-  const LoomNet *net = walk->plan->net;
+  const LoomNet *net = step->net;
   const LoomNetSource wanted[] = { *output, inside != NULL ? *inside : *output };
   LoomValue probe[2] = { 0 };
-  LoomLowerOptions options = train_model_lower_options (walk->model, inside != NULL ? 2 : 1, wanted);
+  LoomLowerOptions options = step->options;
   g_autofree LoomNetSource *given = NULL;
   LoomProgram *p;
   guint n = 0;
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     n += loom_net_node (net, i)->n_inputs;
+  options.wanted = wanted;
+  options.n_wanted = inside != NULL ? 2 : 1;
   options.given = given = g_new0 (LoomNetSource, n + 1);
   add_given (net, output->node, &options, given);
-  options.training = TRUE;
   options.allow_untrainable = TRUE;
   if (inside != NULL)
     options.probe_of = probe;
@@ -147,9 +147,10 @@ new_like (const LoomProgram *p, LoomValue value, GError **error)
   return loom_tensor_new (d->dtype, d->rank, (const gint64 *)d->dim, error);
 }
 
-/* Feeds the inputs of the program: values of the walk, the gradient of y, and the unit vector of an element of x. */
+/* Feeds the inputs of the program: values of the step, the gradient of y, and the unit vector of an element of x. */
 static gboolean
-feed (StepWalk *walk, LoomEager *eager, const At *at, const LoomTensor *gradient, GPtrArray *kept, GError **error)
+feed (const DerivativeStep *step, LoomEager *eager, const At *at, const LoomTensor *gradient, GPtrArray *kept,
+      GError **error)
 {
   LoomProgram *p = loom_eager_program (eager);
 
@@ -168,7 +169,7 @@ feed (StepWalk *walk, LoomEager *eager, const At *at, const LoomTensor *gradient
             loom_tensor_set (t, k, k == at->element);
         }
       else
-        t = step_walk_port (walk, input->name, &scale, error);
+        t = step->port (step->data, input->name, &scale, error);
       if (t == NULL)
         return FALSE;
       g_ptr_array_add (kept, t);
@@ -192,7 +193,7 @@ take_value (LoomEager *eager, LoomValue values, At *at, GError **error)
 
 /* The value of the element's tensor in the program of a reader, which a loop has as its own; 0: it does not read it. */
 static LoomValue
-find_own (const StepWalk *walk, LoomProgram *p, const At *at)
+find_own (const DerivativeStep *step, LoomProgram *p, const At *at)
 {
   g_autofree char *name = NULL;
   int slot;
@@ -202,27 +203,27 @@ find_own (const StepWalk *walk, LoomProgram *p, const At *at)
       slot = loom_program_find_slot (p, at->weight->name);
       return slot >= 0 ? loom_program_read (p, slot) : 0;
     }
-  name = loom_net_port_name (walk->plan->net, at->source.node, at->source.output);
+  name = loom_net_port_name (step->net, at->source.node, at->source.output);
   return find_input (p, name);
 }
 
 /* The derivatives of all elements of an output with respect to the element. NULL without error: none depends on it. */
 static LoomTensor *
-column_of (StepWalk *walk, At *at, const LoomNetSource *output, const LoomTensor *gradient, GError **error)
+column_of (const DerivativeStep *step, At *at, const LoomNetSource *output, const LoomTensor *gradient, GError **error)
 {
   g_autoptr (GPtrArray) kept = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
   LoomValue y[2], column, x;
-  g_autoptr (LoomProgram) p = lower_node (walk, output, at->is_inside ? &at->source : NULL, y, &x, error);
+  g_autoptr (LoomProgram) p = lower_node (step, output, at->is_inside ? &at->source : NULL, y, &x, error);
   g_autoptr (LoomEager) eager = NULL;
 
   if (p == NULL)
     return NULL;
   if (!at->is_inside)
-    x = find_own (walk, p, at);
+    x = find_own (step, p, at);
   if (x == 0 || !append_column (p, y[0], x, &column, error) || column == 0)
     return NULL;
-  eager = loom_eager_new (p, walk->model->state, walk->model->devices, walk->model->device, error);
-  if (eager == NULL || !feed (walk, eager, at, gradient, kept, error)
+  eager = loom_eager_new (p, step->state, step->devices, step->device, error);
+  if (eager == NULL || !feed (step, eager, at, gradient, kept, error)
       || !loom_eager_run (eager, FALSE, NULL, NULL, error) || (at->is_inside && !take_value (eager, y[1], at, error)))
     return NULL;
   return loom_eager_value (eager, column, error);
@@ -266,15 +267,15 @@ list_term (const LoomNet *net, LoomDerivative *link, const LoomNetSource *output
 
 /* Adds the products of an output of a reader to the link. */
 static gboolean
-add_products (StepWalk *walk, At *at, const LoomNetSource *output, LoomDerivative *link, GError **error)
+add_products (const DerivativeStep *step, At *at, const LoomNetSource *output, LoomDerivative *link, GError **error)
 {
   double scale;
-  g_autoptr (LoomTensor) gradient = gradient_of (walk, output, &scale), column = NULL;
+  g_autoptr (LoomTensor) gradient = gradient_of (step, output, &scale), column = NULL;
   GError *fault = NULL;
 
   if (gradient == NULL)
     return TRUE;
-  column = column_of (walk, at, output, gradient, &fault);
+  column = column_of (step, at, output, gradient, &fault);
   if (fault != NULL)
     {
       g_propagate_error (error, fault);
@@ -289,7 +290,7 @@ add_products (StepWalk *walk, At *at, const LoomNetSource *output, LoomDerivativ
       link->n_terms++;
       link->sum += local * g;
       link->size += fabs (local * g);
-      list_term (walk->plan->net, link, output, k, local, g);
+      list_term (step->net, link, output, k, local, g);
     }
   return TRUE;
 }
@@ -326,9 +327,9 @@ readers_of (const LoomNet *net, const At *at)
 
 /* One link. *found: FALSE at the end of the chain. */
 static gboolean
-follow (StepWalk *walk, At *at, LoomDerivative *link, gboolean *found, GError **error)
+follow (const DerivativeStep *step, At *at, LoomDerivative *link, gboolean *found, GError **error)
 {
-  const LoomNet *net = walk->plan->net;
+  const LoomNet *net = step->net;
   g_autofree gboolean *reader = readers_of (net, at);
 
   *link = (LoomDerivative){ 0 };
@@ -336,7 +337,7 @@ follow (StepWalk *walk, At *at, LoomDerivative *link, gboolean *found, GError **
     {
       link->n_readers += reader[i];
       for (guint o = 0; reader[i] && o < loom_net_node (net, i)->n_outputs; o++)
-        if (!add_products (walk, at, &(LoomNetSource){ i, o }, link, error))
+        if (!add_products (step, at, &(LoomNetSource){ i, o }, link, error))
           {
             clear_derivative (link);
             return FALSE;
@@ -371,17 +372,20 @@ find_weight (const LoomNet *net, const char *name)
 
 /* Weights that are not trained have no gradient, which would be the end of the chain. */
 static gboolean
-find_start (const StepWalk *walk, const char *port, At *at, GError **error)
+find_start (const DerivativeStep *step, const char *port, At *at, GError **error)
 {
-  const LoomNet *net = walk->plan->net;
-  const LoomProgram *p = walk->plan->program;
+  const LoomNet *net = step->net;
+  const LoomProgram *p = step->program;
   int found;
 
-  at->weight = find_weight (net, port);
+  /* The output of a parameter has the name of its weight. */
+  found = loom_net_find_port (net, port, &at->source.output, NULL);
+  at->weight
+      = found < 0 || at->source.output >= loom_net_node (net, (guint)found)->n_outputs ? find_weight (net, port) : NULL;
   if (at->weight != NULL)
     {
       found = loom_program_find_slot (p, port);
-      if (found >= 0 && loom_step_trains (p, found, walk->model->spec))
+      if (found >= 0 && step->trains (step->data, found))
         return TRUE;
       return loom_refuse (error, LOOM_ERROR_PORT, "“%s” is not trained, so it has no gradient.", port);
     }
@@ -395,32 +399,29 @@ find_start (const StepWalk *walk, const char *port, At *at, GError **error)
 
 /* A weight as it was before the step. */
 static LoomTensor *
-value_of (StepWalk *walk, const char *port, const At *at)
+value_of (const DerivativeStep *step, const char *port, const At *at)
 {
-  const LoomProgram *p = walk->plan->program;
+  const LoomProgram *p = step->program;
   double scale;
 
   if (at->weight == NULL)
-    return step_walk_port (walk, port, &scale, NULL);
-  return loom_eager_value (loom_stepper_eager (walk->stepper),
-                           loom_program_get_slot (p, (guint)loom_program_find_slot (p, port))->read, NULL);
+    return step->port (step->data, port, &scale, NULL);
+  return loom_eager_value (step->eager, loom_program_get_slot (p, (guint)loom_program_find_slot (p, port))->read, NULL);
 }
 
 static gboolean
-begin (StepWalk *walk, const char *port, At *at, double *value, double *gradient, GError **error)
+begin (const DerivativeStep *step, const char *port, At *at, double *value, double *gradient, GError **error)
 {
   g_autofree char *gradient_port = g_strconcat (LOOM_PORT_GRADIENT, port, NULL);
   double scale;
   g_autoptr (LoomTensor) t = NULL, g = NULL;
 
-  if (!find_start (walk, port, at, error))
+  if (!find_start (step, port, at, error))
     return FALSE;
-  if (walk->loop->log->progress->step + 1 != walk->step)
-    return loom_refuse (error, LOOM_ERROR_USAGE, "The run has continued. Take its next step apart.");
   if (at->is_inside)
     return TRUE;
-  t = value_of (walk, port, at);
-  g = step_walk_port (walk, gradient_port, &scale, NULL);
+  t = value_of (step, port, at);
+  g = step->port (step->data, gradient_port, &scale, NULL);
   if (t == NULL || g == NULL || at->element < 0 || at->element >= t->count)
     return refuse (port, at->element, error);
   *value = loom_tensor_get (t, at->element);
@@ -429,15 +430,16 @@ begin (StepWalk *walk, const char *port, At *at, double *value, double *gradient
 }
 
 GArray *
-derivative_chain_new (StepWalk *walk, const char *port, gint64 element, double *value, double *gradient, GError **error)
+derivative_chain_new (const DerivativeStep *step, const char *port, gint64 element, double *value, double *gradient,
+                      GError **error)
 {
-  const LoomNetSource *loss = &walk->model->spec->loss;
+  const LoomNetSource *loss = &step->loss;
   g_autoptr (GArray) chain = g_array_new (FALSE, FALSE, sizeof (LoomDerivative));
   At at = { .element = element };
   gboolean found = TRUE;
 
   g_array_set_clear_func (chain, clear_derivative);
-  if (!begin (walk, port, &at, value, gradient, error))
+  if (!begin (step, port, &at, value, gradient, error))
     return NULL;
   while (found && chain->len < MAX_LINKS
          && (at.weight != NULL || at.source.node != loss->node || at.source.output != loss->output))
@@ -445,7 +447,7 @@ derivative_chain_new (StepWalk *walk, const char *port, gint64 element, double *
       const gboolean was_inside = at.is_inside;
       LoomDerivative link;
 
-      if (!follow (walk, &at, &link, &found, error))
+      if (!follow (step, &at, &link, &found, error))
         return NULL;
       if (was_inside && !found)
         {
