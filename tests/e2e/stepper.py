@@ -108,7 +108,8 @@ def walk(t, path):
         t.ok(True, "the first key begins a paused run and computes the first card")
         go(s, NEXT, "Forward 2 of 5: mid")
         t.holds(s, lambda g: "loop.y" in chips(g) and "head.out" not in chips(g), "chips stand at what is computed")
-        t.holds(s, lambda g: g.state["run"] == "paused" and g.number("step") == 0, "the run has taken no step")
+        t.holds(s, lambda g: g.state["run"] == "paused" and g.number("step") == 0 and not g.has("no points yet"),
+                "the run has taken no step, and its empty panel leaves the space to the canvas")
         go(s, INTO, "Forward 1 of 2: mid.fc")
         t.holds(s, lambda g: "mid.fc" in g.cards, "into the module: its cards are shown")
         go(s, NEXT, "Forward 2 of 2: mid.act")

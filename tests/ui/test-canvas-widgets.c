@@ -227,6 +227,7 @@ test_fit (Fixture *f, gconstpointer data)
 {
   Changes changes = { 0, 0 };
   CanvasView *view = canvas_view_new (f->widget, changed_cb, &changes);
+  const StudioRect chips = { -400, -300, 100, 40 };
   double all;
 
   canvas_view_set_size (view, 300, 100);
@@ -242,6 +243,13 @@ test_fit (Fixture *f, gconstpointer data)
   canvas_view_set_size (view, 300, 100);
   canvas_view_fit_again (view, f->scene);
   g_assert_true (canvas_view_get (view)->zoom == all && shows (view, f->scene));
+  /* Chips next to cards belong to everything. */
+  canvas_view_set_chips (view, &chips);
+  canvas_view_fit (view, f->scene);
+  g_assert_true (shows (view, f->scene) && sees (view, &chips));
+  canvas_view_set_chips (view, &(StudioRect){ 0, 0, 0, 0 });
+  canvas_view_fit (view, f->scene);
+  g_assert_true (canvas_view_get (view)->zoom == all);
   /* Above a legend, however high it is. */
   canvas_view_set_size (view, 300, 400);
   canvas_view_set_legend (view, 120);

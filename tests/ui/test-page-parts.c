@@ -378,6 +378,11 @@ test_runner (void)
   g_assert_cmpint (studio_run_get_state (frame.run), ==, STUDIO_RUN_IDLE);
   g_assert_true (graph_file_open_example (frame.document, "lessons/spirals", NULL));
   studio_runner_open (runner);
+  /* A run that waits for its first step opens no panel. */
+  studio_runner_prepare (runner);
+  g_assert_cmpuint (started, ==, 0);
+  g_assert_cmpint (studio_run_get_state (frame.run), !=, STUDIO_RUN_IDLE);
+  studio_run_reset (frame.run);
   studio_runner_train (runner);
   g_assert_cmpuint (started, ==, 1);
   g_assert_cmpint (studio_run_get_state (frame.run), !=, STUDIO_RUN_IDLE);

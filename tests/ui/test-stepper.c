@@ -3,6 +3,7 @@
 
 #include "tests/test-program.h"
 #include "tests/ui/document-test.h"
+#include "ui/drawing/draw-wires.h"
 #include "ui/stepper/chip-places.h"
 #include "ui/stepper/step-words.h"
 #include "ui/stepper/studio-stepper.h"
@@ -179,12 +180,75 @@ test_chips_within (void)
   g_assert_cmpmem (place, sizeof place, base, sizeof base);
 }
 
+/* The size of a chip with a value and a gradient. */
+#define CHIP_WIDTH  112
+#define CHIP_HEIGHT 36
+
+/* Every output with a gradient has a chip, on no card and on no other chip; that of the targets, which gets what is
+ * left, is next to its own card. */
+static void
+test_shipped (void)
+{
+  static const char *const names[] = { "models/fashion-lenet", "models/fashion-cnn-bn", "lessons/spirals" };
+  PangoContext *context = pango_font_map_create_context (pango_cairo_font_map_get_default ());
+
+  for (guint k = 0; k < G_N_ELEMENTS (names); k++)
+    {
+      g_autoptr (StudioDocument) document = studio_document_new ();
+      g_autoptr (GHashTable) layouts = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_object_unref);
+      g_autoptr (GError) error = NULL;
+      g_autofree char *file = g_strdup_printf ("%s.xml", names[k]);
+      g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "graphs", file, NULL);
+      g_autofree ChipPlace *place = g_new0 (ChipPlace, 200);
+      guint n = 0;
+
+      studio_document_open (document, path, &error);
+      g_assert_no_error (error);
+      LoomNet *net = studio_document_get_net (document);
+      const StudioScene *scene = studio_document_get_scene (document);
+      for (guint i = 0; i < scene->n_items; i++)
+        for (guint o = 0; o < scene->item[i].n_outputs; o++, n++)
+          {
+            const StudioPort *port = &scene->item[i].output[o];
+            const LoomOp *op = loom_net_node (net, port->source.node)->op;
+            const gboolean has_gradient = op == NULL || op->role != LOOM_ROLE_DATASET;
+
+            place[n].rank = chip_rank (net, port, has_gradient);
+            place[n].rect = (StudioRect){ 0, 0, CHIP_WIDTH, has_gradient ? CHIP_HEIGHT : CHIP_HEIGHT / 2 };
+          }
+      chip_places (scene, studio_drawn_shape_labels (scene, context, layouts), place);
+      for (guint i = 0, a = 0; i < scene->n_items; i++)
+        for (guint o = 0; o < scene->item[i].n_outputs; o++, a++)
+          {
+            const StudioItem *item = &scene->item[i];
+            const StudioRect near = { item->x - 200, item->y - 120, item->width + 400, item->height + 240 };
+            const StudioRect *r = &place[a].rect;
+
+            g_test_message ("%s %s", item->path, item->output[o].name);
+            if (place[a].rank == CHIP_GRADIENT)
+              g_assert_cmpfloat (r->width, ==, CHIP_WIDTH);
+            if (place[a].rank == CHIP_TARGET && r->width > 0)
+              g_assert_true (is_inside (r, &near));
+            for (guint b = 0; b < a; b++)
+              g_assert_false (r->width > 0 && place[b].rect.width > 0 && studio_rect_intersects (r, &place[b].rect));
+            for (guint b = 0; b < scene->n_items; b++)
+              {
+                const StudioRect card = studio_geometry_card (&scene->item[b]);
+
+                g_assert_false (r->width > 0 && studio_rect_intersects (r, &card));
+              }
+          }
+    }
+  g_object_unref (context);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/stepper/stop", test_stop);
   g_test_add_func ("/stepper/close", test_close);
   g_test_add_func ("/stepper/chips-within", test_chips_within);
+  g_test_add_func ("/stepper/shipped", test_shipped);
   g_test_add_func ("/stepper/no-run", test_no_run);
   g_test_add_func ("/stepper/words", test_words);
   return g_test_run ();

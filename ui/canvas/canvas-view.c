@@ -20,6 +20,7 @@ struct _CanvasView
   gboolean keeps_part;
   gboolean fits_all; /* everything was fitted, however small */
   StudioRect part;   /* that is fitted instead of the graph, if it is kept */
+  StudioRect chips;  /* around what is drawn next to cards; width 0: nothing is */
   gboolean holds_sight;
   StudioRect in_sight; /* stays in sight until the view is moved */
 
@@ -201,6 +202,20 @@ canvas_view_needs_fit (const CanvasView *self)
   return self->needs_fit;
 }
 
+void
+canvas_view_set_chips (CanvasView *self, const StudioRect *bounds)
+{
+  self->chips = *bounds;
+}
+
+static StudioRect
+bounds_of (const CanvasView *self, const StudioScene *scene)
+{
+  const StudioRect bounds = studio_geometry_bounds_with_pins (scene);
+
+  return self->chips.width > 0 ? studio_rect_union (bounds, self->chips) : bounds;
+}
+
 static void
 fit_all (CanvasView *self, const StudioScene *scene, gboolean readable)
 {
@@ -214,7 +229,7 @@ fit_all (CanvasView *self, const StudioScene *scene, gboolean readable)
     }
   canvas_view_stop (self);
   self->needs_fit = FALSE;
-  bounds = studio_geometry_bounds_with_pins (scene);
+  bounds = bounds_of (self, scene);
   start = first_card (scene);
   fit (self, &bounds, readable ? &start : NULL);
   self->is_fitted = TRUE;
@@ -309,7 +324,7 @@ view_of (const CanvasView *self, const StudioRect *part)
 static StudioRect
 everything (const CanvasView *self, const StudioScene *scene)
 {
-  StudioRect bounds = studio_geometry_bounds_with_pins (scene);
+  StudioRect bounds = bounds_of (self, scene);
   const double width = MAX (bounds.width + 2 * MARGIN, self->view.width / LARGEST);
   const double height = MAX (bounds.height + 2 * MARGIN, self->view.height / LARGEST);
 

@@ -37,6 +37,8 @@ void canvas_view_zoom_at (CanvasView *self, double zoom, double x, double y);
 
 /* Height in pixels of the legends at the lower edge, above which everything is fitted. */
 void canvas_view_set_legend (CanvasView *self, double height);
+/* What is drawn next to cards is part of everything; width 0: nothing is. */
+void canvas_view_set_chips (CanvasView *self, const StudioRect *bounds);
 /* Fits everything, however small it becomes; before the first allocation later. */
 void canvas_view_fit (CanvasView *self, const StudioScene *scene);
 /* The same, but starts at the first card if everything would be too small to read. */

@@ -412,6 +412,16 @@ studio_canvas_zoom_at (StudioCanvas *self, double zoom, double x, double y)
 }
 
 void
+studio_canvas_set_chips (StudioCanvas *self, const graphene_rect_t *bounds)
+{
+  StudioRect rect = { 0, 0, 0, 0 };
+
+  if (bounds != NULL)
+    rect = (StudioRect){ bounds->origin.x, bounds->origin.y, bounds->size.width, bounds->size.height };
+  canvas_view_set_chips (self->board->view, &rect);
+}
+
+void
 studio_canvas_zoom_to_fit (StudioCanvas *self)
 {
   canvas_board_fit (self->board);

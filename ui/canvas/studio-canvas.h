@@ -33,6 +33,8 @@ double studio_canvas_get_zoom (StudioCanvas *self);
 void studio_canvas_zoom_at (StudioCanvas *self, double zoom, double x, double y);
 /* All of the graph, however small it becomes. */
 void studio_canvas_zoom_to_fit (StudioCanvas *self);
+/* Chips around cards, in canvas units, which are zoomed to as well; NULL: there are none. */
+void studio_canvas_set_chips (StudioCanvas *self, const graphene_rect_t *bounds);
 /* Closes the popover over the canvas; a note or title that is being edited takes its text. */
 void studio_canvas_end_editing (StudioCanvas *self);
 /* The selected cards, frames and notes as large as they fit, at most life-size; everything if nothing is selected. */

@@ -52,6 +52,15 @@ update_actions (StudioPage *self)
   g_signal_emit (self, signals[CHANGED], 0);
 }
 
+/* The panel of a run that has begun paused is shown with its first step. */
+static void
+numbers_cb (StudioPage *self)
+{
+  if (!studio_panel_split_is_available (self->panel_split)
+      && loom_series_length (studio_run_get_train (self->run, -1)) > 0)
+    studio_page_show_panel (self);
+}
+
 static void
 memory_cb (StudioPage *self)
 {
@@ -441,6 +450,7 @@ connect_parts (StudioPage *self)
   CONNECT (run, "memory-changed", memory_cb);
   g_signal_connect_object (self->forecast, "changed", G_CALLBACK (memory_cb), self, G_CONNECT_SWAPPED);
   CONNECT (run, "state-changed", update_actions);
+  CONNECT (run, "numbers", numbers_cb);
   CONNECT (canvas, "inspect", inspect_cb);
   g_signal_connect_swapped (self->canvas, "status", G_CALLBACK (studio_toasts_say), self->toasts);
   g_signal_connect_swapped (self->outline, "activated", G_CALLBACK (studio_canvas_focus_path), self->canvas);

@@ -156,7 +156,9 @@ begin (StudioRunner *self, Beginning how)
   studio_run_remember (self->run, hash);
   if (how == BEGIN_STEP)
     studio_run_step (self->run);
-  g_signal_emit (self, signals[STARTED], 0);
+  /* A run that waits for its first step has nothing to show. */
+  if (how != BEGIN_PAUSED)
+    g_signal_emit (self, signals[STARTED], 0);
 }
 
 /* The same, for a graph whose data may be read. */

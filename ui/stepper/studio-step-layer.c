@@ -119,6 +119,7 @@ chip_size (const Picture *p, const StudioChip *chip, double *width, double *heig
 static void
 place_chips (StudioStepLayer *self, const Picture *p, GHashTable *chips)
 {
+  LoomNet *net = studio_document_get_net (self->document);
   ChipPlace *place;
   guint all = 0, n = 0;
 
@@ -134,6 +135,8 @@ place_chips (StudioStepLayer *self, const Picture *p, GHashTable *chips)
         const StepChip *chip = step_chips_find (chips, &p->scene->item[i].output[o].source);
         const StudioChip *both[] = { chip != NULL ? chip->value : NULL, chip != NULL ? chip->gradient : NULL };
 
+        if (net != NULL)
+          place[n].rank = chip_rank (net, &p->scene->item[i].output[o], both[1] != NULL);
         for (guint k = 0; k < 2; k++)
           if (both[k] != NULL)
             {
@@ -145,6 +148,12 @@ place_chips (StudioStepLayer *self, const Picture *p, GHashTable *chips)
             }
       }
   chip_places (p->scene, studio_drawn_shape_labels (p->scene, p->context, self->layouts), place);
+  StudioRect bounds = { 0, 0, 0, 0 };
+  for (guint i = 0; i < all; i++)
+    if (place[i].rect.width > 0)
+      bounds = bounds.width > 0 ? studio_rect_union (bounds, place[i].rect) : place[i].rect;
+  studio_canvas_set_chips (
+      self->canvas, &GRAPHENE_RECT_INIT ((float)bounds.x, (float)bounds.y, (float)bounds.width, (float)bounds.height));
 }
 
 /* Chips keep their places while only the view moves, but for those that its edge would cut. */
@@ -477,6 +486,8 @@ studio_step_layer_init (StudioStepLayer *self)
 static void
 changed_cb (StudioStepLayer *self)
 {
+  if (self->canvas != NULL && g_hash_table_size (chips_of (self)) == 0)
+    studio_canvas_set_chips (self->canvas, NULL);
   g_clear_pointer (&self->place, g_free);
   describe_later (self);
 }
