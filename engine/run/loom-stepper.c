@@ -414,6 +414,19 @@ loom_stepper_go_to (LoomStepper *self, const char *node, LoomRegion region, GErr
 
 /* ---- reading ---------------------------------------------------------- */
 
+/* TRUE if it stands in the loop of an operator, whose iterations are its time steps: the body has no nodes. */
+static gboolean
+is_in_operator (const LoomStepper *self)
+{
+  const Frame *f = innermost (self);
+  const Level *level = level_of (f);
+
+  for (guint i = level->first; i < level->end; i++)
+    if (path_of (f, i) != NULL)
+      return FALSE;
+  return f->loop != NULL && f->levels->len == 1;
+}
+
 void
 loom_stepper_place_clear (LoomStepperPlace *place)
 {
@@ -442,6 +455,14 @@ loom_stepper_get_place (const LoomStepper *self, LoomStepperPlace *place)
       place->iteration = loom_eager_loop_row (f->loop, f->iteration);
       place->iterations = loom_eager_loop_length (f->loop);
     }
+  if (is_in_operator (self))
+    {
+      const Frame *around = self->frames->pdata[self->frames->len - 2];
+
+      place->node = g_strdup (level_of (f)->prefix);
+      g_free (place->scope);
+      place->scope = g_strdup (level_of (around)->prefix);
+    }
   place->is_end = loom_eager_at (root->eager) == loom_program_n_instrs (loom_eager_program (root->eager));
 }
 
@@ -451,9 +472,22 @@ loom_stepper_is_outside (const LoomStepper *self)
   return self->frames->len == 1;
 }
 
+/* The state of an operator after the iteration at which it stands: the first carried value. NULL without error: the
+ * iteration is not computed. */
+static LoomTensor *
+state_of_operator (LoomStepper *self, GError **error)
+{
+  const Frame *f = innermost (self);
+
+  return loom_eager_at (f->eager) == level_of (f)->end ? loom_eager_output (f->eager, 0, error) : NULL;
+}
+
 LoomTensor *
 loom_stepper_port (LoomStepper *self, const char *port, GError **error)
 {
+  if (is_in_operator (self) && region_of (self, 0) == LOOM_REGION_FORWARD
+      && g_str_equal (port, level_of (innermost (self))->prefix))
+    return state_of_operator (self, error);
   for (guint i = self->frames->len; i > 0; i--)
     {
       const Frame *f = self->frames->pdata[i - 1];

@@ -58,6 +58,18 @@ static const char *const BEFORE
       "<wire from=\"data.y\" to=\"loss.target\"/>"
       "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"4\" epochs=\"1\" seed=\"1\"/></graph>";
 
+/* An operator whose loop has no nodes. */
+static const char *const OPERATOR
+    = "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"
+      "<node id=\"data\" op=\"dataset\" source=\"tokens\" task=\"previous\" length=\"8\" values=\"7\"/>"
+      "<node id=\"memory\" op=\"gru\" hidden_size=\"5\" batch_first=\"true\"/>"
+      "<node id=\"head\" op=\"linear\" out_features=\"7\"/>"
+      "<node id=\"classes\" op=\"transpose\" dim0=\"1\" dim1=\"2\"/><node id=\"loss\" op=\"cross_entropy\"/>"
+      "<wire from=\"data.x\" to=\"memory\"/><wire from=\"memory.output\" to=\"head\"/>"
+      "<wire from=\"head\" to=\"classes\"/><wire from=\"classes\" to=\"loss.input\"/>"
+      "<wire from=\"data.y\" to=\"loss.target\"/>"
+      "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.1\" batch_size=\"4\" epochs=\"1\" seed=\"1\"/></graph>";
+
 /* ---- walking ---------------------------------------------------------- */
 
 static gint64
@@ -235,6 +247,36 @@ test_update (void)
 }
 
 /* ---- modules and loops ------------------------------------------------ */
+
+/* In the time steps of an operator the place is the operator, and its value the state: row t of its output. */
+static void
+test_time_steps (void)
+{
+  g_autoptr (LoomTrainer) trainer = on_ref (OPERATOR);
+  g_auto (LoomStepperPlace) place = { 0 };
+  g_autoptr (LoomTensor) output = NULL;
+
+  command (trainer, &(LoomWalkCommand){ LOOM_WALK_BEGIN }, &place);
+  command (trainer, &(LoomWalkCommand){ LOOM_WALK_GO_TO, 0, LOOM_REGION_FORWARD, "memory" }, &place);
+  output = value_of (trainer, "memory");
+  move (trainer, LOOM_STEPPER_INTO, &place);
+  for (gint64 t = 0; t < 3; t++)
+    {
+      g_autoptr (LoomTensor) state = value_of (trainer, "memory");
+
+      assert_place (&place, LOOM_REGION_FORWARD, "memory", 1, 1, t);
+      g_assert_cmpstr (place.scope, ==, "");
+      g_assert_cmpint (place.iterations, ==, 8);
+      g_assert_false (place.has_inside);
+      g_assert_cmpint (state->count, ==, 4 * 5);
+      for (gint64 k = 0; k < state->count; k++)
+        g_assert_cmpfloat (loom_tensor_get (state, k), ==, loom_tensor_get (output, (k / 5 * 8 + t) * 5 + k % 5));
+      move (trainer, LOOM_STEPPER_NEXT, &place);
+    }
+  move (trainer, LOOM_STEPPER_OUT, &place);
+  g_assert_cmpint (place.iterations, ==, 0);
+  g_assert_cmpstr (place.node, ==, "memory");
+}
 
 static void
 test_inside (void)
@@ -950,6 +992,7 @@ TEST_FILE (argc, argv)
       g_autofree char *path = g_strdup_printf ("/step-walk/break-divided/%u", i);
       g_test_add_data_func (path, divisions[i], test_break_divided);
     }
+  g_test_add_func ("/step-walk/time-steps", test_time_steps);
   g_test_add_func ("/step-walk/break/nan", test_break_nan);
   g_test_add_func ("/step-walk/break/single", test_break_single);
   return g_test_run ();
