@@ -469,6 +469,12 @@ test_bars (void)
   g_assert_cmpstr (gtk_button_get_label (slower), ==, "Start Again at Learning Rate _0.002");
   studio_run_take_state (run, "preparing", NULL);
   g_assert_false (gtk_widget_get_sensitive (notice));
+  /* Continue would meet the same picture again. */
+  studio_run_take_state (run, "failed",
+                         "a.png is not readable. Set broken=\"skip\" to leave out pictures that are not readable.");
+  g_assert_true (is_shown (bars, "skip_button") && !is_shown (bars, "continue_button"));
+  studio_run_take_state (run, "preparing", NULL);
+  g_assert_false (gtk_widget_get_sensitive (notice));
   studio_run_take_checkpoint (run, 40, "40");
   studio_run_take_state (run, "stopped", NULL);
   g_assert_cmpstr (gtk_label_get_label (label), ==, "Stopped at step 40. Training can continue from there.");

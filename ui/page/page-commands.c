@@ -381,6 +381,7 @@ static const StudioCommandRow commands[] = {
   /* A list of devices marks the one of the state. */
   { "device", "s", PAGE_DOCUMENT, G_CALLBACK (run_settings_set_device), NULL, NULL, { NULL }, NULL, "" },
   { "use-batch", "s", PAGE_RUNNER, G_CALLBACK (studio_runner_use_batch), NULL, NULL, { NULL }, NULL },
+  { "skip-broken", NULL, PAGE_RUNNER, G_CALLBACK (studio_runner_skip_broken), NULL, NULL, { NULL }, NULL },
   { "use-strategy", "s", PAGE_RUNNER, G_CALLBACK (studio_runner_use_strategy), NULL, NULL, { NULL }, NULL },
   { "learning-rate",
     NULL,

@@ -385,6 +385,24 @@ studio_runner_use_batch (StudioRunner *self, const char *batch)
 }
 
 void
+studio_runner_skip_broken (StudioRunner *self)
+{
+  const LoomElement *root = loom_graph_root (studio_document_get_graph (self->document));
+  studio_document_begin (self->document, _ ("Leave out broken pictures"));
+  for (guint i = 0; i < loom_element_n_children (root); i++)
+    {
+      LoomElement *e = loom_element_child (root, i);
+      const LoomOp *op = loom_op_has_role (e, LOOM_ROLE_DATASET) ? loom_op_of (e) : NULL;
+      const LoomOpVariant *source = op != NULL ? loom_op_variant (op, loom_element_get (e, op->params->name)) : NULL;
+      for (const LoomParamSpec *p = source != NULL ? source->params : NULL; p != NULL && p->name != NULL; p++)
+        if (g_str_equal (p->name, "broken"))
+          studio_document_set_element_attribute (self->document, e, p->name, "skip");
+    }
+  studio_document_end (self->document);
+  studio_runner_restart (self);
+}
+
+void
 studio_runner_use_strategy (StudioRunner *self, const char *strategy)
 {
   studio_training_set_parallel (self->document, "strategy", strategy);

@@ -33,6 +33,8 @@ void studio_runner_prepare (StudioRunner *self);
 void studio_runner_restart (StudioRunner *self);
 /* Sets the batch size of the document, and restarts. */
 void studio_runner_use_batch (StudioRunner *self, const char *batch);
+/* Sets the data sets of the document to leave out pictures that are not readable, in one step, and restarts. */
+void studio_runner_skip_broken (StudioRunner *self);
 /* The same for the strategy of <parallel>. */
 void studio_runner_use_strategy (StudioRunner *self, const char *strategy);
 /* From the newest checkpoint, on the device and for the epochs of the document. */

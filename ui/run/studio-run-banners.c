@@ -7,6 +7,7 @@
 
 #include <glib/gi18n.h>
 #include <math.h>
+#include <string.h>
 
 #include "ui/charts/studio-plot.h"
 #include "ui/charts/studio-template.h"
@@ -22,7 +23,8 @@ struct _StudioRunBanners
   GtkWidget *version_bar, *version_label, *version_show;
   GtkWidget *version_notice, *end_bar, *end_notice, *end_icon, *end_label, *end_version;
   GtkWidget *time_bar, *time_icon, *time_label, *now_button, *branch_button;
-  GtkWidget *restart_button, *show_button, *slower_button, *batch_button, *attach_button, *continue_button;
+  GtkWidget *restart_button, *show_button, *slower_button, *batch_button, *skip_button, *attach_button,
+      *continue_button;
   gboolean narrow;
   gboolean late; /* the end bar reports that no step arrives */
   guint hide;    /* a timeout until the second click of a double click has passed */
@@ -39,6 +41,7 @@ focus_continue_cb (gpointer data)
   GtkRoot *root = gtk_widget_get_root (GTK_WIDGET (self));
   GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;
   GtkWidget *button = gtk_widget_get_visible (self->batch_button)    ? self->batch_button
+                      : gtk_widget_get_visible (self->skip_button)   ? self->skip_button
                       : gtk_widget_get_visible (self->attach_button) ? self->attach_button
                       : gtk_widget_get_visible (self->slower_button) ? self->slower_button
                                                                      : self->continue_button;
@@ -114,6 +117,18 @@ show_batch (StudioRunBanners *self, StudioRunState state)
   gtk_widget_set_tooltip_text (self->end_label, verdict.text != NULL ? studio_run_get_message (self->run) : NULL);
 }
 
+/* For a run that met a picture that is not readable, which it would meet again. */
+static gboolean
+show_skip (StudioRunBanners *self, StudioRunState state)
+{
+  const char *message = studio_run_get_message (self->run);
+  const gboolean is_broken
+      = state == STUDIO_RUN_FAILED && message != NULL && strstr (message, "broken=\"skip\"") != NULL;
+
+  gtk_widget_set_visible (self->skip_button, is_broken);
+  return is_broken;
+}
+
 /* A run that has not been started would not fit. */
 static void
 show_forecast (StudioRunBanners *self, const StudioMemoryVerdict *forecast)
@@ -124,6 +139,7 @@ show_forecast (StudioRunBanners *self, const StudioMemoryVerdict *forecast)
   gtk_image_set_from_icon_name (GTK_IMAGE (self->end_icon), "dialog-warning-symbolic");
   gtk_widget_add_css_class (self->end_notice, "bad");
   gtk_widget_set_visible (self->slower_button, FALSE);
+  gtk_widget_set_visible (self->skip_button, FALSE);
   gtk_widget_set_visible (self->continue_button, FALSE);
   gtk_widget_set_visible (self->attach_button, FALSE);
   offer_batch (self, forecast->batch);
@@ -150,7 +166,8 @@ show_buttons (StudioRunBanners *self, StudioRunState state)
   gtk_widget_set_tooltip_text (self->slower_button, _ ("A tenth of the rate at which training diverged (Enter)"));
   gtk_widget_set_visible (self->slower_button, slower);
   const gboolean attachable = studio_run_get_attachable (self->run) != NULL;
-  gtk_widget_set_visible (self->continue_button, state != STUDIO_RUN_IDLE && !attachable);
+  const gboolean is_broken = show_skip (self, state);
+  gtk_widget_set_visible (self->continue_button, state != STUDIO_RUN_IDLE && !attachable && !is_broken);
   gtk_button_set_label (GTK_BUTTON (self->attach_button), state == STUDIO_RUN_LOST ? _ ("_Reconnect") : _ ("_Attach"));
   gtk_widget_set_visible (self->attach_button, attachable);
   show_batch (self, state);
@@ -257,6 +274,7 @@ numbers_cb (StudioRun *run, StudioRunBanners *self)
       gtk_widget_add_css_class (self->end_notice, "bad");
       gtk_widget_set_visible (self->slower_button, FALSE);
       gtk_widget_set_visible (self->batch_button, FALSE);
+      gtk_widget_set_visible (self->skip_button, FALSE);
       gtk_widget_set_visible (self->continue_button, FALSE);
       gtk_widget_set_visible (self->attach_button, FALSE);
       gtk_widget_set_sensitive (self->end_notice, TRUE);
@@ -339,8 +357,8 @@ studio_run_banners_class_init (StudioRunBannersClass *klass)
   STUDIO_TEMPLATE (klass, "studio-run-banners.ui");
   STUDIO_TEMPLATE_CHILDREN (klass, StudioRunBanners, version_bar, version_notice, version_label, version_show, time_bar,
                             time_icon, time_label, now_button, branch_button, end_bar, end_notice, end_icon, end_label,
-                            end_version, restart_button, show_button, slower_button, batch_button, attach_button,
-                            continue_button);
+                            end_version, restart_button, show_button, slower_button, batch_button, skip_button,
+                            attach_button, continue_button);
 }
 
 static void
