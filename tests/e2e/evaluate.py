@@ -68,6 +68,9 @@ def matrix(t, s):
     s.key("ctrl+e")
     s.wait("nothing to evaluate", lambda g: g.has("Train the graph first"), 4)
     t.ok(True, "an untrained graph has one sentence in place of a matrix")
+    view(s, "Your Own Input", "own")
+    t.holds(s, lambda g: g.has("Train the graph first"), "and in place of answers")
+    view(s, "Confusion Matrix", "confusion")
     train(s, 20)
     t.holds(s, lambda g: evaluated(g) and of("step")(g) >= 20 and of("n")(g) == 10000,
             "a pause evaluates all test samples with the current weights", 30)

@@ -33,7 +33,8 @@ struct _StudioOwnInput
   gint64 dim[LOOM_SHAPE_MAX_RANK];
   char *sentence;
   gboolean in_flight, wanted, is_filling, is_reading;
-  guint serial; /* of the newest read of samples or a file */
+  gboolean is_untrained; /* the message says so */
+  guint serial;          /* of the newest read of samples or a file */
 };
 
 G_DEFINE_FINAL_TYPE (StudioOwnInput, studio_own_input, GTK_TYPE_BOX)
@@ -43,6 +44,7 @@ static void predict (StudioOwnInput *self);
 static void
 show_message (StudioOwnInput *self, const char *text)
 {
+  self->is_untrained = FALSE;
   gtk_label_set_text (GTK_LABEL (self->message), text != NULL ? text : "");
   gtk_widget_set_visible (self->message, text != NULL);
 }
@@ -75,6 +77,13 @@ refuse (StudioOwnInput *self, const char *why)
 {
   g_clear_pointer (&self->x, g_free);
   show_error (self, why);
+}
+
+static void
+show_untrained (StudioOwnInput *self)
+{
+  show_error (self, _ ("Nothing has been trained yet. Train the graph first."));
+  self->is_untrained = TRUE;
 }
 
 /* ---- predictions ------------------------------------------------------------------ */
@@ -154,7 +163,7 @@ predict (StudioOwnInput *self)
     return;
   if (proxy == NULL)
     {
-      show_error (self, _ ("Nothing has been trained yet. Train the graph first."));
+      show_untrained (self);
       return;
     }
   self->wanted = FALSE;
@@ -176,6 +185,8 @@ predict (StudioOwnInput *self)
 static void
 numbers_cb (StudioOwnInput *self)
 {
+  if (self->is_untrained)
+    show_message (self, NULL);
   if (self->x != NULL
       && !(self->source.writes && studio_run_get_state (studio_evaluation_get_run (self->model)) == STUDIO_RUN_RUNNING))
     predict (self);
@@ -506,6 +517,8 @@ data_cb (StudioTaskData *data, const char *why, gpointer owner)
   studio_task_data_free (self->data);
   self->data = data;
   show_message (self, why);
+  if (why == NULL && studio_run_get_proxy (studio_evaluation_get_run (self->model)) == NULL)
+    show_untrained (self);
   gtk_widget_set_visible (self->drawing, kind == LOOM_TASK_VIEW_IMAGES);
   gtk_widget_set_visible (self->entry, kind == LOOM_TASK_VIEW_SEQUENCES);
   gtk_widget_set_visible (self->plane, kind == LOOM_TASK_VIEW_PLANE);
