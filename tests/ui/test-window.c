@@ -403,6 +403,31 @@ test_large_text (void)
   g_object_set (settings, "gtk-xft-dpi", dpi, NULL);
 }
 
+/* In a narrow window the settings are in a popover, which Enter in the learning rate closes. */
+static void
+test_rate_popover (void)
+{
+  g_autoptr (StudioDocument) document = sample_document ();
+  g_autoptr (StudioRun) run = studio_run_new ();
+  GtkWidget *window = gtk_window_new ();
+  StudioRunPanel *panel = studio_run_panel_new (document, run);
+  GtkWidget *popover, *entry;
+
+  gtk_window_set_default_size (GTK_WINDOW (window), 640, 300);
+  gtk_window_set_child (GTK_WINDOW (window), GTK_WIDGET (panel));
+  gtk_window_present (GTK_WINDOW (window));
+  entry = GTK_WIDGET (gtk_widget_get_template_child (GTK_WIDGET (panel), STUDIO_TYPE_RUN_PANEL, "lr_entry"));
+  popover = GTK_WIDGET (gtk_widget_get_template_child (GTK_WIDGET (panel), STUDIO_TYPE_RUN_PANEL, "settings_popover"));
+  while (!gtk_widget_is_ancestor (entry, popover))
+    g_main_context_iteration (NULL, TRUE);
+  studio_run_panel_focus_learning_rate (panel);
+  g_assert_true (gtk_widget_get_visible (popover));
+  gtk_editable_set_text (GTK_EDITABLE (entry), "0.5");
+  g_signal_emit_by_name (entry, "activate");
+  g_assert_false (gtk_widget_get_visible (popover));
+  gtk_window_destroy (GTK_WINDOW (window));
+}
+
 static gboolean
 is_shown (GtkWidget *bars, const char *name)
 {
@@ -908,6 +933,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/window/lists", test_lists);
   g_test_add_func ("/window/formula-field", test_formula_field);
   g_test_add_func ("/window/large-text", test_large_text);
+  g_test_add_func ("/window/rate-popover", test_rate_popover);
   g_test_add_func ("/window/bars", test_bars);
   g_test_add_func ("/window/gauge", test_gauge);
   g_test_add_func ("/window/ranks-field", test_ranks_field);

@@ -455,6 +455,8 @@ lr_cb (GtkEntry *entry, StudioRunPanel *self)
     }
   else
     studio_training_set (self->document, "lr", text);
+  if (self->folded)
+    gtk_popover_popdown (GTK_POPOVER (self->settings_popover));
 }
 
 void
