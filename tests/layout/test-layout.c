@@ -227,21 +227,6 @@ check (StudioScene *scene, const char *name)
 
 /* ---- the example graphs ------------------------------------------------------ */
 
-/* No pin of the file covers a card. */
-static void
-assert_pins_apart (const StudioScene *scene, const char *path)
-{
-  for (guint i = 0; i < scene->n_items; i++)
-    for (guint k = 0; k < scene->n_items; k++)
-      {
-        const StudioRect pins = studio_geometry_with_pins (&scene->item[i]),
-                         card = studio_geometry_card (&scene->item[k]);
-
-        if (i != k && studio_rect_intersects (&pins, &card))
-          g_error ("%s: a pin of %s covers %s", path, scene->item[i].id, scene->item[k].id);
-      }
-}
-
 static void
 check_file (const char *path)
 {
@@ -267,7 +252,6 @@ check_file (const char *path)
         g_assert_true (scene->item[k].is_placed);
       assert_in_order (scene, path);
       check (scene, path);
-      assert_pins_apart (scene, path);
       /* All of them are small enough, in the direction that suits the canvas. */
       for (guint c = 0; c < G_N_ELEMENTS (canvases); c++)
         for (guint w = STUDIO_LAYOUT_AUTOMATIC; w <= STUDIO_LAYOUT_DOWN; w++)

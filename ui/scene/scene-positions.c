@@ -157,6 +157,10 @@ add_hanging (StudioScene *scene, const LoomGraph *graph, const LoomElement *scop
       height = pin_side (e, "height");
       width = pin_side (e, "width");
       card = studio_scene_card_of (scene, prefix_end != NULL ? prefix_end + 1 : tensor);
+      /* A module's output is watched at its source. */
+      if (card != STUDIO_NO_ITEM && g_strcmp0 (scene->item[card].kind, "module_output") == 0
+          && scene->item[card].n_inputs > 0 && scene->item[card].input[0].n_links > 0)
+        card = scene->link[scene->item[card].input[0].link].from;
       if (card == STUDIO_NO_ITEM || !isfinite (height) || !isfinite (width) || scene->item[card].is_frame)
         continue;
       scene->item[card].hanging += studio_geometry_pin_height (height);
