@@ -326,6 +326,8 @@ set_popup (GtkWidget *button, GtkMenuButtonCreatePopupFunc popup, Frame *self)
 
   gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (button), G_MENU_MODEL (menu));
   gtk_menu_button_set_create_popup_func (GTK_MENU_BUTTON (button), popup, self, NULL);
+  /* Tab would reach the inner button, which is above the middle of the view, before the view. */
+  gtk_widget_set_focusable (gtk_widget_get_first_child (button), FALSE);
   /* The button takes no focus, so that it would stay in the menu. */
   g_signal_connect_object (gtk_menu_button_get_popover (GTK_MENU_BUTTON (button)), "closed",
                            G_CALLBACK (gtk_widget_grab_focus), self->view, G_CONNECT_SWAPPED);
