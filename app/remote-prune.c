@@ -6,6 +6,7 @@
 
 #include <glib/gstdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define DAY (24 * 60 * 60)
 
@@ -102,6 +103,7 @@ prune_run (const char *folder, gint64 now)
   g_autofree char *events = g_build_filename (run, LOOM_RUN_EVENTS, NULL);
   g_autoptr (LoomRunSummary) summary = NULL;
   GStatBuf info;
+  int fd = -1, pid;
 
   /* A run that has not begun has no events. */
   if (g_lstat (events, &info) != 0 && g_lstat (folder, &info) != 0)
@@ -109,8 +111,14 @@ prune_run (const char *folder, gint64 now)
   if (now - info.st_mtime <= REMOTE_PRUNE_RUN_DAYS * DAY)
     return;
   summary = loom_run_summary_new (run, 2);
-  if (!summary->log.is_training && !loom_run_socket_exists (run))
-    remote_prune_tree (folder);
+  /* A worker that was killed has left a socket to which nobody answers. */
+  if (summary->log.is_training || (fd = loom_run_socket_connect (run, &pid, NULL)) >= 0)
+    {
+      if (fd >= 0)
+        close (fd);
+      return;
+    }
+  remote_prune_tree (folder);
 }
 
 static void

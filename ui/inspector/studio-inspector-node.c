@@ -260,6 +260,8 @@ add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
           {
             advanced = adw_expander_row_new ();
             adw_preferences_row_set_title (ADW_PREFERENCES_ROW (advanced), _ ("More"));
+            gtk_accessible_update_property (GTK_ACCESSIBLE (advanced), GTK_ACCESSIBLE_PROPERTY_LABEL,
+                                            _ ("More parameters"), -1);
           }
         inspector_add_param (self, advanced, spec);
       }

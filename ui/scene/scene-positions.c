@@ -135,6 +135,12 @@ pin_side (const LoomElement *pin, const char *attribute)
   return text != NULL ? g_ascii_strtod (text, NULL) : STUDIO_CARD_WIDTH;
 }
 
+static gboolean
+is_module_output (const StudioItem *item)
+{
+  return item->op != NULL && item->op->role == LOOM_ROLE_MODULE_OUTPUT;
+}
+
 /* Pins are below their card, in a column; those at the side of the window (ui/pins/pin.h) are not. A gradient is of the
  * card of its port. The scene of a module without an instance has none. */
 static void
@@ -158,8 +164,8 @@ add_hanging (StudioScene *scene, const LoomGraph *graph, const LoomElement *scop
       width = pin_side (e, "width");
       card = studio_scene_card_of (scene, prefix_end != NULL ? prefix_end + 1 : tensor);
       /* A module's output is watched at its source. */
-      if (card != STUDIO_NO_ITEM && g_strcmp0 (scene->item[card].kind, "module_output") == 0
-          && scene->item[card].n_inputs > 0 && scene->item[card].input[0].n_links > 0)
+      if (card != STUDIO_NO_ITEM && is_module_output (&scene->item[card]) && scene->item[card].n_inputs > 0
+          && scene->item[card].input[0].n_links > 0)
         card = scene->link[scene->item[card].input[0].link].from;
       if (card == STUDIO_NO_ITEM || !isfinite (height) || !isfinite (width) || scene->item[card].is_frame)
         continue;
