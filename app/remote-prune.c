@@ -111,7 +111,7 @@ prune_run (const char *folder, gint64 now)
   if (now - info.st_mtime <= REMOTE_PRUNE_RUN_DAYS * DAY)
     return;
   summary = loom_run_summary_new (run, 2);
-  /* A worker that was killed has left a socket to which nobody answers. */
+  /* A worker that was killed has left a socket that no process answers. */
   if (summary->log.is_training || (fd = loom_run_socket_connect (run, &pid, NULL)) >= 0)
     {
       if (fd >= 0)
