@@ -18,8 +18,6 @@ worker_curve_clear (WorkerCurve *c)
 void
 worker_curve_forget (WorkerCurve *c, guint most)
 {
-  if (worker_curve_length (c) == 0)
-    return;
   worker_curve_clear (c);
   worker_curve_init (c, most);
 }

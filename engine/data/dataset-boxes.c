@@ -16,8 +16,7 @@ static const LoomDatasetParam params[] = {
     .type = LOOM_DATASET_PATH,
     .def = "",
     .doc = "COCO's file of JSON with the boxes. Detections on its crowds (iscrowd) do not count; VOC's difficult "
-           "objects are "
-           "left out, and detections on them count as wrong." },
+           "objects are left out, and detections on them count as wrong." },
   { .name = "test_path", .type = LOOM_DATASET_PATH, .def = "", .doc = "The folder of COCO's test pictures." },
   { .name = "test_annotations",
     .type = LOOM_DATASET_PATH,
@@ -159,14 +158,14 @@ add_picture (LoomPictures *self, const char *path, const GArray *objects, GError
   g_autoptr (GArray) boxes = g_array_new (FALSE, FALSE, sizeof (float));
 
   append_boxes (boxes, base, objects, FALSE);
+  append_boxes (boxes, base, objects, TRUE);
   if (boxes->len / LOOM_BOX_NUMBERS > base->boxes->most)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has %u boxes; set max_boxes to that number.", path,
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                   "“%s” has %u boxes; set max_boxes to that number, as crowds count, too.", path,
                    boxes->len / LOOM_BOX_NUMBERS);
       return FALSE;
     }
-  append_boxes (boxes, base, objects, TRUE);
-  g_array_set_size (boxes, MIN (boxes->len, (guint)base->boxes->most * LOOM_BOX_NUMBERS));
   loom_pictures_add (self, path, path, 0, -1, 0);
   loom_pictures_add_boxes (self, (const float *)(void *)boxes->data, boxes->len / LOOM_BOX_NUMBERS);
   return TRUE;

@@ -177,7 +177,7 @@ test_refused (void)
   g_assert_null (open_source ("boxes", odd, &of_size));
   g_assert_nonnull (strstr (of_size->message, "a multiple of stride"));
   g_assert_null (open_source ("boxes", few, &of_number));
-  g_assert_nonnull (strstr (of_number->message, "has 2 boxes; set max_boxes"));
+  g_assert_nonnull (strstr (of_number->message, "has 3 boxes; set max_boxes"));
 }
 
 static void

@@ -1,5 +1,6 @@
 """Two hosts on this machine, in homes of their own: Far without a network, a program `ssh` that runs the command; and Sshd, a real
 sshd on the loopback with keys of its own. Connections are lost when the test says so, at states and not at times."""
+import contextlib
 import getpass
 import os
 import shutil
@@ -33,14 +34,25 @@ def workers(run):
     path = os.path.join(run, "events.jsonl")
     inode = os.stat(path).st_ino if os.path.exists(path) else 0
     with open("/proc/locks", encoding="utf-8") as f:
-        return [int(line.split()[4]) for line in f if line.split()[1] == "FLOCK" and line.split()[5].endswith(":%d" % inode)]
+        found = [int(line.split()[4]) for line in f if line.split()[1] == "FLOCK" and line.split()[5].endswith(":%d" % inode)]
+    return [pid for pid in found if is_gradloom(pid)]
+
+
+def is_gradloom(pid):
+    """Files of other file systems may have the same number."""
+    try:
+        with open("/proc/%d/comm" % pid, encoding="utf-8") as f:
+            return f.read().strip() == "gradloom"
+    except OSError:
+        return False
 
 
 def end(runs):
     """Those of a part that has failed."""
     for run in runs:
         for pid in workers(run):
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
 class Far:

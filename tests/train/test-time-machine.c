@@ -646,8 +646,8 @@ widest_gap (const History *history, gint64 from)
 }
 
 /* 100,000 steps: whether states become larger or smaller, no gap is wider than even ones by more than a quarter, or if
- * they become smaller an eighth, nothing but extra states has been removed, the budget is used up, and the latest gaps are half as wide if sizes do
- * not grow. If a run is given as many steps again, at most four gaps become one. */
+ * they become smaller an eighth, nothing but extra states has been removed, the budget is used up, and the latest gaps
+ * are half as wide if sizes do not grow. If a run is given as many steps again, at most four gaps become one. */
 static void
 test_spread (void)
 {

@@ -2,7 +2,8 @@
  *
  * Drawing a frame costs a few milliseconds, however little has changed (most machines render in software), and delays
  * training: on two processors both threads of a step wait for the interrupted one. So numbers are shown four times a
- * second, or less often, down to once, if this process would otherwise take more than half a percent of all processors. */
+ * second, or less often, down to once, if this process would otherwise take more than half a percent of all
+ * processors. */
 #pragma once
 
 #include <glib.h>
