@@ -36,8 +36,14 @@ loom_adapter_free (LoomAdapter *self)
 
 /* ---- reading ---------------------------------------------------------------- */
 
+static gboolean
+is_factor_module (const char *part)
+{
+  return g_str_equal (part, "lora_A") || g_str_equal (part, "lora_B");
+}
+
 /* "base_model.model.block.fc.lora_A.default.weight" → "block.fc.lora_A.weight": a state_dict has the adapter's name,
- * files of PEFT do not. */
+ * files of PEFT do not. A layer may itself be named lora_A. */
 static char *
 plain_name (const char *name)
 {
@@ -50,12 +56,18 @@ plain_name (const char *name)
   for (guint i = 0; parts[i] != NULL; i++)
     {
       const gboolean is_given = i > 0 && parts[i + 1] != NULL && g_str_equal (parts[i + 1], "weight")
-                                && (g_str_equal (parts[i - 1], "lora_A") || g_str_equal (parts[i - 1], "lora_B"));
+                                && is_factor_module (parts[i - 1]) && !is_factor_module (parts[i]);
 
       if (!is_given)
         g_string_append_printf (text, "%s%s", text->len > 0 ? "." : "", parts[i]);
     }
   return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+static gboolean
+is_factor_name (const char *name)
+{
+  return g_str_has_suffix (name, "." LOOM_LORA_A) || g_str_has_suffix (name, "." LOOM_LORA_B);
 }
 
 /* Options that change the product, and are not computed here. */
@@ -108,7 +120,7 @@ loom_adapter_open (const char *path, GError **error)
   for (guint i = 0; i < loom_tensor_file_count (self->file); i++)
     {
       g_ptr_array_add (self->names, plain_name (loom_tensor_file_name (self->file, i)));
-      n_factors += loom_weight_is_adapter (self->names->pdata[i]);
+      n_factors += is_factor_name (self->names->pdata[i]);
     }
   if (n_factors == 0)
     return loom_refuse_null (error, LOOM_ERROR_DATA,
@@ -286,6 +298,15 @@ alpha_of (const LoomAdapter *self, const char *path)
   return self->alpha;
 }
 
+static gboolean
+is_weight (const LoomNet *net, const char *name)
+{
+  for (guint i = 0; i < loom_net_n_weights (net); i++)
+    if (g_str_equal (loom_net_weight (net, i)->name, name))
+      return TRUE;
+  return FALSE;
+}
+
 gboolean
 loom_adapter_attach (LoomAdapter *self, LoomGraph *graph, GError **error)
 {
@@ -293,7 +314,6 @@ loom_adapter_attach (LoomAdapter *self, LoomGraph *graph, GError **error)
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
   g_autoptr (GArray) layers = g_array_new (FALSE, FALSE, sizeof (Layer));
   g_autofree gboolean *can = find_adaptable (net);
-  guint n_found = 0, n_factors = 0;
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
@@ -305,24 +325,19 @@ loom_adapter_attach (LoomAdapter *self, LoomGraph *graph, GError **error)
         continue;
       note_layer (layers, node, at >= 0 ? loom_tensor_file_type (self->file, (guint)at).shape.dim[0].coef : 0,
                   at >= 0 ? alpha_of (self, node->path) : 0);
-      n_found += at >= 0;
     }
   for (guint i = 0; i < self->names->len; i++)
-    n_factors += g_str_has_suffix (self->names->pdata[i], "." LOOM_LORA_A);
-  if (n_found < n_factors)
-    for (guint i = 0; i < self->names->len; i++)
-      {
-        const char *name = self->names->pdata[i];
-        g_autofree char *path = g_strndup (name, strlen (name) - MIN (strlen (name), strlen ("." LOOM_LORA_A)));
-        const int node = loom_net_find (net, path);
+    {
+      const char *name = self->names->pdata[i];
+      g_autofree char *path = g_strndup (name, strlen (name) - MIN (strlen (name), strlen ("." LOOM_LORA_A)));
+      const int node = loom_net_find (net, path);
 
-        if (g_str_has_suffix (name, "." LOOM_LORA_A) && (node < 0 || !can[node]))
-          return loom_refuse (
-              error, LOOM_ERROR_DATA,
-              "“%s” has factors for the layer “%s”, but the graph has no linear layer of this name with "
-              "weights of its own.",
-              self->path, path);
-      }
+      if (g_str_has_suffix (name, "." LOOM_LORA_A) && !is_weight (net, name) && (node < 0 || !can[node]))
+        return loom_refuse (error, LOOM_ERROR_DATA,
+                            "“%s” has factors for the layer “%s”, but the graph has no linear layer of this name with "
+                            "weights of its own.",
+                            self->path, path);
+    }
   return set_layers (graph, layers, LOOM_ERROR_DATA, self->path, error);
 }
 
@@ -335,7 +350,7 @@ loom_adapter_is_in (const LoomGraph *graph)
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
 
   for (guint i = 0; i < loom_net_n_weights (net); i++)
-    if (loom_weight_is_adapter (loom_net_weight (net, i)->name))
+    if (loom_net_weight (net, i)->is_factor)
       return TRUE;
   return FALSE;
 }
@@ -446,18 +461,21 @@ put (GPtrArray *tensors, const char *name, LoomTensor *tensor)
   g_ptr_array_add (tensors, loom_named_tensor_new (name, tensor));
 }
 
-/* All tensors of the weights' file, then of the adapter, but no factors. */
+/* All tensors of the weights' file, then of the adapter, but no factors. names: the net's weights that are none. */
 static GPtrArray *
-read_whole (const Sources *from, GError **error)
+read_whole (const Sources *from, const GPtrArray *names, GError **error)
 {
   g_autoptr (GPtrArray) tensors = loom_named_tensors_new ();
+  g_autoptr (GHashTable) whole = g_hash_table_new (g_str_hash, g_str_equal);
 
+  for (guint i = 0; i < names->len; i++)
+    g_hash_table_add (whole, names->pdata[i]);
   for (guint i = 0; i < loom_tensor_file_count (from->weights); i++)
     {
       const char *name = loom_tensor_file_name (from->weights, i);
       g_autoptr (LoomTensor) tensor = NULL;
 
-      if (loom_weight_is_adapter (name))
+      if (is_factor_name (name) && !g_hash_table_contains (whole, name))
         continue;
       tensor = loom_tensor_file_tensor (from->weights, i, error);
       if (tensor == NULL)
@@ -466,14 +484,15 @@ read_whole (const Sources *from, GError **error)
     }
   for (guint i = 0; from->adapter != NULL && i < from->adapter->names->len; i++)
     {
+      const char *name = from->adapter->names->pdata[i];
       g_autoptr (LoomTensor) tensor = NULL;
 
-      if (loom_weight_is_adapter (from->adapter->names->pdata[i]))
+      if (is_factor_name (name) && !g_hash_table_contains (whole, name))
         continue;
       tensor = loom_adapter_tensor (from->adapter, i, error);
       if (tensor == NULL)
         return NULL;
-      put (tensors, from->adapter->names->pdata[i], tensor);
+      put (tensors, name, tensor);
     }
   return g_steal_pointer (&tensors);
 }
@@ -496,10 +515,10 @@ loom_adapter_merge (LoomAdapter *self, LoomGraph *graph, const char *weights, GE
   if (file == NULL)
     return NULL;
   for (guint i = 0; i < loom_net_n_weights (net); i++)
-    if (!loom_weight_is_adapter (loom_net_weight (net, i)->name))
+    if (!loom_net_weight (net, i)->is_factor)
       g_ptr_array_add (names, loom_net_weight (net, i)->name);
   g_free (loom_weights_fit_names (file, (const char *const *)names->pdata, names->len));
-  tensors = read_whole (&from, error);
+  tensors = read_whole (&from, names, error);
   if (tensors == NULL)
     return NULL;
   for (guint i = 0; i < loom_net_n_nodes (net); i++)

@@ -18,6 +18,7 @@ typedef struct
   LoomDType dtype;
   LoomInit init;
   gboolean is_buffer;
+  gboolean is_factor; /* of LoRA */
   gboolean frozen;
   guint node;                    /* the node that declares it */
   const LoomWeightSplit *splits; /* the ways in which ranks may split it; NULL: none */

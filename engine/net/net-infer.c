@@ -228,6 +228,7 @@ add_weight (LoomInfer *ctx, const LoomWeightSpec *spec)
     }
   weight.name = g_steal_pointer (&name);
   weight.is_buffer = spec->is_buffer;
+  weight.is_factor = spec->is_factor;
   weight.frozen = n->frozen;
   weight.node = n->index;
   if (spec->splits != NULL && spec->splits->count != NULL)

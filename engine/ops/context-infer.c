@@ -202,20 +202,13 @@ loom_infer_get_output (const LoomInfer *ctx, guint i)
 
 /* ---- weights and faults --------------------------------------------------- */
 
-gboolean
-loom_weight_is_adapter (const char *name)
-{
-  return g_str_has_suffix (name, "." LOOM_LORA_A) || g_str_has_suffix (name, "." LOOM_LORA_B)
-         || g_str_equal (name, LOOM_LORA_A) || g_str_equal (name, LOOM_LORA_B);
-}
-
 void
 loom_infer_weight (LoomInfer *ctx, const LoomWeightSpec *spec)
 {
   LoomWeightSpec chosen = *spec;
 
   /* weight_init is of the layer: with other values of B, training would begin with another function. */
-  if (!loom_weight_is_adapter (spec->name))
+  if (!spec->is_factor)
     loom_initializer_apply (ctx, &chosen);
   ctx->host->weight (ctx, &chosen);
 }

@@ -338,6 +338,7 @@ typedef struct
   LoomShape shape;
   LoomInit init;
   gboolean is_buffer;            /* not trained */
+  gboolean is_factor;            /* of LoRA: trained in place of the net's other weights */
   LoomDType dtype;               /* LOOM_F32 means the program's float; num_batches_tracked is i64 */
   gboolean bare_name;            /* for op="parameter": the tensor has the name of the path */
   const LoomWeightSplit *splits; /* static; NULL: every rank has the whole weight, whatever the split of the node */
@@ -345,8 +346,6 @@ typedef struct
 /* The names of the factors of LoRA, as in PEFT: A [r, in_features], B [out_features, r]. */
 #define LOOM_LORA_A "lora_A.weight"
 #define LOOM_LORA_B "lora_B.weight"
-/* TRUE if a weight of this name, or full name, is such a factor. */
-gboolean loom_weight_is_adapter (const char *name);
 void loom_infer_weight (LoomInfer *ctx, const LoomWeightSpec *spec);
 
 /* Zeroed memory with the lifetime of the net: for LoomInit.data. */

@@ -45,10 +45,12 @@ infer_lora (LoomInfer *ctx, gint64 in, gint64 out)
   loom_infer_weight (ctx, &(LoomWeightSpec){ .name = LOOM_LORA_A,
                                              .shape = loom_shape (2, (gint64[]){ rank, in }),
                                              .init = loom_init_fan_in (in),
+                                             .is_factor = TRUE,
                                              .dtype = LOOM_F32 });
   loom_infer_weight (ctx, &(LoomWeightSpec){ .name = LOOM_LORA_B,
                                              .shape = loom_shape (2, (gint64[]){ out, rank }),
                                              .init = { .kind = LOOM_INIT_ZEROS },
+                                             .is_factor = TRUE,
                                              .dtype = LOOM_F32 });
 }
 

@@ -390,6 +390,18 @@ is_partial (const LoomNet *net, const LoomFaults *faults)
   return FALSE;
 }
 
+/* (transfer full); NULL: none. */
+static GHashTable *
+find_factors (const LoomNet *net)
+{
+  g_autoptr (GHashTable) names = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  for (guint i = 0; i < loom_net_n_weights (net); i++)
+    if (loom_net_weight (net, i)->is_factor)
+      g_hash_table_add (names, g_strdup (loom_net_weight (net, i)->name));
+  return g_hash_table_size (names) > 0 ? g_steal_pointer (&names) : NULL;
+}
+
 LoomTrainSpec *
 loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *faults)
 {
@@ -409,8 +421,7 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
   spec->metrics = g_ptr_array_new_with_free_func (recipe_metric_free);
   spec->groups = g_ptr_array_new_with_free_func (recipe_group_free);
   spec->scheduled = recipe_scheduled (net);
-  for (guint i = 0; i < loom_net_n_weights (net); i++)
-    spec->adapts |= loom_weight_is_adapter (loom_net_weight (net, i)->name);
+  spec->factors = find_factors (net);
   spec->epochs = (gint64)recipe_number (&r, r.element, "epochs");
   spec->batch_size = (gint64)recipe_number (&r, r.element, "batch_size");
   spec->seed = read_seed (&r);
@@ -456,6 +467,7 @@ loom_train_spec_free (LoomTrainSpec *spec)
     return;
   g_clear_pointer (&spec->metrics, g_ptr_array_unref);
   g_clear_pointer (&spec->groups, g_ptr_array_unref);
+  g_clear_pointer (&spec->factors, g_hash_table_unref);
   g_clear_pointer (&spec->scheduled, g_ptr_array_unref);
   g_clear_pointer (&spec->parallel.splits, g_ptr_array_unref);
   loom_schedule_clear (&spec->schedule);

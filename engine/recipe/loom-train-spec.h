@@ -102,7 +102,7 @@ typedef struct
   double lr_scale;              /* batch_size / lr_batch_size; hyper includes it */
   LoomSchedule schedule;
   GPtrArray *groups;    /* LoomTrainGroup */
-  gboolean adapts;      /* the net has factors of LoRA */
+  GHashTable *factors;  /* the names of the net's factors of LoRA; NULL: it has none */
   GPtrArray *metrics;   /* LoomMetricSpec */
   GPtrArray *scheduled; /* LoomScheduled */
   gboolean stateful; /* a layer continues from the state of the previous batch: a text is read in order, as batch_size
@@ -147,6 +147,8 @@ gboolean loom_train_spec_mesh (const LoomTrainSpec *spec, int ranks, int size[LO
 gboolean loom_train_pattern_matches (const char *pattern, const char *path);
 /* The number of the first group whose pattern matches a weight's path, from 1; 0: none. */
 guint loom_train_spec_group_of (const LoomTrainSpec *spec, const char *path);
+/* TRUE if the weight is a factor of LoRA. */
+gboolean loom_train_spec_is_factor (const LoomTrainSpec *spec, const char *path);
 /* TRUE if the weight is not trained: its group says so, or it is in no group and the net has factors of LoRA, which are
  * then trained in its place. */
 gboolean loom_train_spec_freezes (const LoomTrainSpec *spec, const char *path);

@@ -61,13 +61,19 @@ loom_train_spec_group_of (const LoomTrainSpec *spec, const char *path)
 }
 
 gboolean
+loom_train_spec_is_factor (const LoomTrainSpec *spec, const char *path)
+{
+  return spec->factors != NULL && g_hash_table_contains (spec->factors, path);
+}
+
+gboolean
 loom_train_spec_freezes (const LoomTrainSpec *spec, const char *path)
 {
   const guint group = loom_train_spec_group_of (spec, path);
 
   if (group > 0)
     return ((const LoomTrainGroup *)spec->groups->pdata[group - 1])->frozen;
-  return spec->adapts && !loom_weight_is_adapter (path);
+  return spec->factors != NULL && !loom_train_spec_is_factor (spec, path);
 }
 
 /* A pattern that matches no weight is a fault, because a misspelt one would train weights that should be frozen. */

@@ -140,7 +140,7 @@ find_trained (const TrainModel *model, GHashTable *trained)
       if (!is_trained (model, weight))
         continue;
       g_hash_table_add (trained, weight->name);
-      if (loom_weight_is_adapter (weight->name) || g_str_equal (module, last))
+      if (weight->is_factor || g_str_equal (module, last))
         continue;
       g_strv_builder_add (modules, module);
       g_free (last);
@@ -160,7 +160,7 @@ write_adapter (Checkpoints *self, GError **error)
   g_autofree char *config = NULL;
   g_auto (GStrv) modules = NULL;
 
-  if (!model->spec->adapts)
+  if (model->spec->factors == NULL)
     return TRUE;
   modules = find_trained (model, trained);
   if (self->folder->files == NULL)

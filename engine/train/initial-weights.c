@@ -59,7 +59,7 @@ take (const TrainModel *model, LoomTransfer *transfer, LoomTensorFile *file, gbo
     {
     case LOOM_WEIGHT_MISSING:
       /* A model has no factors, which begin with values of their own. */
-      if (!loom_weight_is_adapter (name))
+      if (!loom_train_spec_is_factor (model->spec, name))
         add (transfer->missing, name, here, NULL);
       return TRUE;
     case LOOM_WEIGHT_DIFFERS:
@@ -142,7 +142,7 @@ load_file (const TrainModel *model, TrainNotes *notes, LoomTransfer **result, GE
     {
       const char *name;
       loom_state_slot (model->state, i, &name, NULL, NULL);
-      if (is_weight (model, name) && loom_train_spec_takes (model->spec, name) && !loom_weight_is_adapter (name))
+      if (is_weight (model, name) && loom_train_spec_takes (model->spec, name) && !loom_train_spec_is_factor (model->spec, name))
         g_ptr_array_add (names, (gpointer)name);
     }
   g_autofree char *fitted = loom_weights_fit_names (file, (const char *const *)names->pdata, names->len);

@@ -29,6 +29,24 @@
   "</train>\n"                                                                                                         \
   "</graph>\n"
 
+/* A module whose layers are named as factors are, beside a layer. */
+#define BY_HAND                                                                                                        \
+  "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"                                                                       \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"                                                               \
+  "  <module name=\"low\"><node id=\"x\" op=\"module_input\"/>\n"                                                      \
+  "    <node id=\"lora_A\" op=\"linear\" out_features=\"1\" bias=\"false\"/>\n"                                        \
+  "    <node id=\"lora_B\" op=\"linear\" out_features=\"2\" bias=\"false\"/><node id=\"y\" op=\"module_output\"/>\n"   \
+  "    <wire from=\"x\" to=\"lora_A\"/><wire from=\"lora_A\" to=\"lora_B\"/><wire from=\"lora_B\" "                    \
+  "to=\"y\"/></module>\n"                                                                                              \
+  "  <node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"300\"/>\n"                                                \
+  "  <node id=\"fc\" op=\"linear\" out_features=\"2\"/><node id=\"own\" module=\"low\"/>\n"                            \
+  "  <node id=\"sum\" op=\"add\"/><node id=\"loss\" op=\"cross_entropy\"/>\n"                                          \
+  "  <wire from=\"data.x\" to=\"fc\"/><wire from=\"data.x\" to=\"own\"/>\n"                                            \
+  "  <wire from=\"fc\" to=\"sum.input\"/><wire from=\"own\" to=\"sum.other\"/>\n"                                      \
+  "  <wire from=\"sum\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>\n"                               \
+  "  <train loss=\"loss\" optimizer=\"adam\" lr=\"0.02\" epochs=\"1\" batch_size=\"20\" seed=\"1\"/>\n"                \
+  "</graph>\n"
+
 static double
 test_loss (const char *const *words)
 {
@@ -143,6 +161,32 @@ test_lora (void)
   g_assert_nonnull (strstr (graph, "lora_rank=\"2\" lora_alpha=\"3\""));
 }
 
+/* Layers with the names of factors are layers: they are trained with the others, frozen beside factors, and exported.
+ */
+static void
+test_by_hand (void)
+{
+  cli_write ("hand.xml", BY_HAND);
+  cli_expect (0, NULL, "train", "hand.xml", "--epochs", "0", "--out", "hand-start");
+  cli_expect (0, NULL, "train", "hand.xml", "--out", "hand");
+  g_assert_false (g_file_test ("hand/adapter", G_FILE_TEST_EXISTS));
+  assert_same ("hand-start/weights.safetensors", "hand/weights.safetensors", "fc.weight", FALSE);
+  assert_same ("hand-start/weights.safetensors", "hand/weights.safetensors", "own.lora_A.weight", FALSE);
+  cli_expect (0, NULL, "export", "hand", "--to", "safetensors", "-o", "hand.safetensors");
+  assert_same ("hand.safetensors", "hand/weights.safetensors", "own.lora_A.weight", TRUE);
+
+  cli_expect (0, NULL, "train", "hand.xml", "--weights", "hand/weights.safetensors", "--lora", "1", "--lora-layers",
+              "fc,own.lora_B", "--out", "hand-lora");
+  assert_same ("hand/weights.safetensors", "hand-lora/weights.safetensors", "own.lora_A.weight", TRUE);
+  cli_expect (0, NULL, "export", "hand-lora", "--to", "safetensors", "-o", "hand-merged.safetensors");
+  assert_same ("hand-merged.safetensors", "hand/weights.safetensors", "own.lora_A.weight", TRUE);
+  assert_same ("hand-merged.safetensors", "hand/weights.safetensors", "own.lora_B.weight", FALSE);
+  g_assert_cmpfloat_with_epsilon (LOSS ("hand.xml", "--weights", "hand-merged.safetensors"), LOSS ("hand-lora"), 2e-6);
+  g_assert_cmpfloat_with_epsilon (
+      LOSS ("hand.xml", "--weights", "hand/weights.safetensors", "--adapter", "hand-lora/adapter"), LOSS ("hand-lora"),
+      2e-6);
+}
+
 static void
 test_refused (void)
 {
@@ -173,6 +217,7 @@ TEST_FILE (argc, argv)
   cli_enter ();
   g_test_add_func ("/cli/adapter/freeze", test_freeze);
   g_test_add_func ("/cli/adapter/lora", test_lora);
+  g_test_add_func ("/cli/adapter/by-hand", test_by_hand);
   g_test_add_func ("/cli/adapter/refused", test_refused);
   int status = g_test_run ();
   cli_leave ();
