@@ -307,6 +307,35 @@ is_weight (const LoomNet *net, const char *name)
   return FALSE;
 }
 
+/* No tensor of the file is ignored, and none is of a pair whose other half is elsewhere. */
+static gboolean
+check_names (const LoomAdapter *self, const LoomGraph *graph, GError **error)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (GHashTable) known = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (guint i = 0; i < loom_net_n_weights (net); i++)
+    g_hash_table_insert (known, loom_net_weight (net, i)->name, (gpointer)loom_net_weight (net, i));
+  for (guint i = 0; i < self->names->len; i++)
+    {
+      const char *name = self->names->pdata[i];
+      const LoomNetWeight *weight = g_hash_table_lookup (known, name);
+      g_autofree char *path = NULL, *other = NULL;
+
+      if (weight == NULL)
+        return loom_refuse (error, LOOM_ERROR_DATA, "“%s” has “%s”, but the graph has no such weight.", self->path,
+                            name);
+      if (!weight->is_factor)
+        continue;
+      path = g_strndup (name, strlen (name) - strlen (LOOM_LORA_A));
+      other = g_strconcat (path, g_str_has_suffix (name, LOOM_LORA_A) ? LOOM_LORA_B : LOOM_LORA_A, NULL);
+      if (find_tensor (self, other) < 0)
+        return loom_refuse (error, LOOM_ERROR_DATA, "“%s” has “%s” without “%s”.", self->path, name, other);
+    }
+  return TRUE;
+}
+
 gboolean
 loom_adapter_attach (LoomAdapter *self, LoomGraph *graph, GError **error)
 {
@@ -338,7 +367,7 @@ loom_adapter_attach (LoomAdapter *self, LoomGraph *graph, GError **error)
                             "weights of its own.",
                             self->path, path);
     }
-  return set_layers (graph, layers, LOOM_ERROR_DATA, self->path, error);
+  return set_layers (graph, layers, LOOM_ERROR_DATA, self->path, error) && check_names (self, graph, error);
 }
 
 /* ---- merging ------------------------------------------------------------------ */

@@ -24,8 +24,8 @@ guint loom_adapter_count (const LoomAdapter *self);
 const char *loom_adapter_name (const LoomAdapter *self, guint i);
 LoomTensor *loom_adapter_tensor (LoomAdapter *self, guint i, GError **error);
 
-/* Sets lora_rank and lora_alpha of the layers that have factors in the file. DATA: the graph has no such linear layer,
- * or copies of one have factors of different ranks. */
+/* Sets lora_rank and lora_alpha of the layers that have factors in the file. DATA: the graph lacks such a linear layer
+ * or another tensor of the file, or copies of a layer have factors of different ranks. */
 gboolean loom_adapter_attach (LoomAdapter *self, LoomGraph *graph, GError **error);
 
 /* Sets lora_rank and lora_alpha of all linear layers with weights of their own, or of those whose paths match one of

@@ -161,6 +161,60 @@ test_lora (void)
   g_assert_nonnull (strstr (graph, "lora_rank=\"2\" lora_alpha=\"3\""));
 }
 
+/* Writes a safetensors file of zeros, [2, 2] each. names: separated by spaces. */
+static void
+write_zeros (const char *path, const char *names)
+{
+  g_autoptr (GString) header = g_string_new ("{");
+  g_auto (GStrv) list = g_strsplit (names, " ", -1);
+  g_autoptr (GByteArray) file = g_byte_array_new ();
+  const guint n = g_strv_length (list);
+  const guint8 zeros[16] = { 0 };
+  guint64 size;
+
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (header, "%s\"%s\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[%u,%u]}",
+                            i > 0 ? "," : "", list[i], 16 * i, 16 * (i + 1));
+  g_string_append_c (header, '}');
+  size = GUINT64_TO_LE (header->len);
+  g_byte_array_append (file, (const guint8 *)&size, sizeof size);
+  g_byte_array_append (file, (const guint8 *)header->str, (guint)header->len);
+  for (guint i = 0; i < n; i++)
+    g_byte_array_append (file, zeros, sizeof zeros);
+  g_assert_true (g_file_set_contents (path, (const char *)file->data, file->len, NULL));
+}
+
+#define FC_A "base_model.model.fc.lora_A.weight"
+#define FC_B "base_model.model.fc.lora_B.weight"
+
+/* What the graph lacks is refused with its name, whatever reads the adapter. */
+static void
+test_unknown (void)
+{
+  static const char *const unknown[] = { "fc.lora_embedding_A", "fc.lora_magnitude_vector", "fc.lora_B.bias",
+                                         "classifier.weight", "own.lora_A.lora_B.weight" };
+
+  cli_write ("hand.xml", BY_HAND);
+  cli_expect (0, NULL, "train", "hand.xml", "--epochs", "0", "--out", "known");
+  write_zeros ("good.safetensors", FC_A " " FC_B);
+  cli_expect (0, NULL, "eval", "hand.xml", "--weights", "known/weights.safetensors", "--adapter", "good.safetensors");
+  for (guint i = 0; i < G_N_ELEMENTS (unknown); i++)
+    {
+      g_autofree char *names = g_strdup_printf (FC_A " " FC_B " base_model.model.%s", unknown[i]);
+      g_autofree char *words = g_strdup_printf ("has “%s”, but the graph has no such weight.", unknown[i]);
+
+      write_zeros ("odd.safetensors", names);
+      cli_expect (1, words, "eval", "hand.xml", "--weights", "known/weights.safetensors", "--adapter",
+                  "odd.safetensors");
+      cli_expect (1, words, "export", "hand.xml", "--weights", "known/weights.safetensors", "--adapter",
+                  "odd.safetensors", "--to", "safetensors", "-o", "odd-merged.safetensors");
+      cli_expect (1, words, "train", "hand.xml", "--adapter", "odd.safetensors");
+    }
+  write_zeros ("half.safetensors", FC_A);
+  cli_expect (1, "has “fc.lora_A.weight” without “fc.lora_B.weight”.", "train", "hand.xml", "--adapter",
+              "half.safetensors");
+}
+
 /* Layers with the names of factors are layers: they are trained with the others, frozen beside factors, and exported.
  */
 static void
@@ -218,6 +272,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/adapter/freeze", test_freeze);
   g_test_add_func ("/cli/adapter/lora", test_lora);
   g_test_add_func ("/cli/adapter/by-hand", test_by_hand);
+  g_test_add_func ("/cli/adapter/unknown", test_unknown);
   g_test_add_func ("/cli/adapter/refused", test_refused);
   int status = g_test_run ();
   cli_leave ();
