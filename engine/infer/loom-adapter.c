@@ -12,14 +12,31 @@
 #include <math.h>
 #include <string.h>
 
+/* An entry of alpha_pattern. */
+typedef struct
+{
+  char *key;
+  GRegex *layers;
+  double value;
+} Alpha;
+
+static void
+alpha_free (gpointer data)
+{
+  Alpha *self = data;
+
+  g_free (self->key);
+  g_clear_pointer (&self->layers, g_regex_unref);
+  g_free (self);
+}
+
 struct _LoomAdapter
 {
   LoomTensorFile *file;
   char *path;
-  GPtrArray *names;   /* by tensor, those of the graph */
-  double alpha;       /* NaN: each layer's rank */
-  JsonParser *parser; /* of the configuration */
-  JsonObject *alphas; /* of layers, by the ends of their paths; may be NULL */
+  GPtrArray *names;  /* by tensor, those of the graph */
+  double alpha;      /* NaN: each layer's rank */
+  GPtrArray *alphas; /* Alpha */
 };
 
 void
@@ -28,9 +45,9 @@ loom_adapter_free (LoomAdapter *self)
   if (self == NULL)
     return;
   loom_tensor_file_free (self->file);
-  g_clear_object (&self->parser);
   g_free (self->path);
   g_ptr_array_unref (self->names);
+  g_ptr_array_unref (self->alphas);
   g_free (self);
 }
 
@@ -73,27 +90,52 @@ is_factor_name (const char *name)
 /* Options that change the product, and are not computed here. */
 static const char *const unread[] = { "use_rslora", "use_dora" };
 
+/* Keys are regular expressions for a layer's path or its end. */
+static gboolean
+read_alphas (LoomAdapter *self, const LoomRunJson *json, GError **error)
+{
+  g_autoptr (GList) keys = NULL;
+  LoomRunJson alphas;
+
+  if (!json_object_has_member (json->object, "alpha_pattern"))
+    return TRUE;
+  if (!loom_run_json_object (json, "alpha_pattern", &alphas, error))
+    return FALSE;
+  keys = json_object_get_members (alphas.object);
+  for (GList *k = keys; k != NULL; k = k->next)
+    {
+      const char *key = k->data;
+      g_autoptr (GRegex) alone = g_regex_new (key, 0, 0, NULL); /* without it, "a)|(b" would be one */
+      g_autofree char *path = g_strdup_printf ("(.*\\.)?(%s)$", key);
+      Alpha *own = g_new0 (Alpha, 1);
+
+      g_ptr_array_add (self->alphas, own);
+      own->key = g_strdup (key);
+      own->layers = alone != NULL ? g_regex_new (path, G_REGEX_ANCHORED, 0, NULL) : NULL;
+      if (own->layers == NULL)
+        return loom_refuse (error, LOOM_ERROR_DATA, "%s: “%s” of alpha_pattern is not a regular expression.",
+                            json->path, key);
+      if (!loom_run_json_double (&alphas, key, FALSE, &own->value, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
 static gboolean
 read_config (LoomAdapter *self, const char *folder_path, GError **error)
 {
   g_autofree char *file = g_build_filename (folder_path, LOOM_ADAPTER_CONFIG, NULL), *shown = NULL;
   g_autoptr (LoomFolder) folder = NULL;
-  LoomRunJson json, alphas;
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  LoomRunJson json;
 
   self->alpha = NAN;
-  self->parser = json_parser_new ();
   if (!g_file_test (file, G_FILE_TEST_EXISTS))
     return TRUE;
   folder = loom_folder_open (folder_path, error);
-  if (folder == NULL || !loom_run_json_root (self->parser, folder, LOOM_ADAPTER_CONFIG, &shown, &json, error)
-      || !loom_run_json_double (&json, "lora_alpha", FALSE, &self->alpha, error))
+  if (folder == NULL || !loom_run_json_root (parser, folder, LOOM_ADAPTER_CONFIG, &shown, &json, error)
+      || !loom_run_json_double (&json, "lora_alpha", FALSE, &self->alpha, error) || !read_alphas (self, &json, error))
     return FALSE;
-  if (json_object_has_member (json.object, "alpha_pattern"))
-    {
-      if (!loom_run_json_object (&json, "alpha_pattern", &alphas, error))
-        return FALSE;
-      self->alphas = alphas.object;
-    }
   for (guint i = 0; i < G_N_ELEMENTS (unread); i++)
     {
       JsonNode *node = json_object_get_member (json.object, unread[i]);
@@ -114,6 +156,7 @@ loom_adapter_open (const char *path, GError **error)
   self->path
       = g_file_test (path, G_FILE_TEST_IS_DIR) ? g_build_filename (path, LOOM_ADAPTER_WEIGHTS, NULL) : g_strdup (path);
   self->names = g_ptr_array_new_with_free_func (g_free);
+  self->alphas = g_ptr_array_new_with_free_func (alpha_free);
   self->file = loom_tensor_file_open (self->path, error);
   if (self->file == NULL || !read_config (self, folder, error))
     return NULL;
@@ -282,20 +325,34 @@ loom_adapter_add (LoomGraph *graph, gint64 rank, double alpha, const char *patte
   return set_layers (graph, layers, LOOM_ERROR_USAGE, "--lora-layers", error);
 }
 
-/* As in PEFT, a layer's own factor is found by its path or the path's end. */
-static double
-alpha_of (const LoomAdapter *self, const char *path)
+/* As in PEFT, the first key that matches a layer's path or the path's end counts; but one that is the path is
+ * preferred.
+ */
+static gboolean
+find_alpha (const LoomAdapter *self, const char *path, double *alpha, GError **error)
 {
-  g_autoptr (GList) keys = self->alphas != NULL ? json_object_get_members (self->alphas) : NULL;
-
-  for (GList *k = keys; k != NULL; k = k->next)
+  *alpha = self->alpha;
+  for (guint i = 0; i < self->alphas->len; i++)
+    if (g_str_equal (((const Alpha *)self->alphas->pdata[i])->key, path))
+      {
+        *alpha = ((const Alpha *)self->alphas->pdata[i])->value;
+        return TRUE;
+      }
+  for (guint i = 0; i < self->alphas->len; i++)
     {
-      g_autofree char *end = g_strconcat (".", (const char *)k->data, NULL);
+      const Alpha *own = self->alphas->pdata[i];
+      g_autoptr (GError) local = NULL;
 
-      if (g_str_equal (k->data, path) || g_str_has_suffix (path, end))
-        return json_object_get_double_member_with_default (self->alphas, k->data, NAN);
+      if (g_regex_match_full (own->layers, path, -1, 0, 0, NULL, &local))
+        {
+          *alpha = own->value;
+          return TRUE;
+        }
+      if (local != NULL)
+        return loom_refuse (error, LOOM_ERROR_DATA, "“%s”: “%s” of alpha_pattern cannot be matched with “%s”.",
+                            self->path, own->key, path);
     }
-  return self->alpha;
+  return TRUE;
 }
 
 static gboolean
@@ -349,11 +406,13 @@ loom_adapter_attach (LoomAdapter *self, LoomGraph *graph, GError **error)
       const LoomNetNode *node = loom_net_node (net, i);
       g_autofree char *name = g_strconcat (node->path, "." LOOM_LORA_A, NULL);
       const int at = can[i] ? find_tensor (self, name) : -1;
+      double alpha = 0;
 
       if (!is_linear (node))
         continue;
-      note_layer (layers, node, at >= 0 ? loom_tensor_file_type (self->file, (guint)at).shape.dim[0].coef : 0,
-                  at >= 0 ? alpha_of (self, node->path) : 0);
+      if (at >= 0 && !find_alpha (self, node->path, &alpha, error))
+        return FALSE;
+      note_layer (layers, node, at >= 0 ? loom_tensor_file_type (self->file, (guint)at).shape.dim[0].coef : 0, alpha);
     }
   for (guint i = 0; i < self->names->len; i++)
     {

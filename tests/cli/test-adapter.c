@@ -215,6 +215,52 @@ test_unknown (void)
               "half.safetensors");
 }
 
+static void
+write_config (const char *alphas)
+{
+  g_autofree char *text = g_strdup_printf ("{\"lora_alpha\":16,\"alpha_pattern\":%s}", alphas);
+
+  g_assert_cmpint (g_mkdir_with_parents ("pattern", 0700), ==, 0);
+  write_zeros ("pattern/adapter_model.safetensors", FC_A " " FC_B);
+  g_assert_true (g_file_set_contents ("pattern/adapter_config.json", text, -1, NULL));
+}
+
+/* Keys of alpha_pattern are regular expressions for a layer's path, or its end after a point. */
+static void
+test_patterns (void)
+{
+  static const struct
+  {
+    const char *alphas, *alpha;
+  } good[] = { { "{}", "16" },
+               { "{\"f.\":5}", "5" },
+               { "{\"(down|fc)\":6.5}", "6.5" },
+               { "{\"c\":5}", "16" },
+               { "{\"f\":5}", "16" },
+               { "{\"f.\":5,\"fc\":7}", "7" },
+               { "{\"^fc\":4}", "4" },
+               { "{\"f.\":5,\"[fc]*\":7}", "5" } };
+
+  cli_write ("hand.xml", BY_HAND);
+  for (guint i = 0; i < G_N_ELEMENTS (good); i++)
+    {
+      g_autofree char *out = g_strdup_printf ("pattern-%u", i), *path = g_build_filename (out, "graph.xml", NULL);
+      g_autofree char *want = g_strdup_printf ("lora_rank=\"2\" lora_alpha=\"%s\"", good[i].alpha), *graph = NULL;
+
+      write_config (good[i].alphas);
+      cli_expect (0, NULL, "train", "hand.xml", "--adapter", "pattern", "--epochs", "0", "--out", out);
+      g_assert_true (g_file_get_contents (path, &graph, NULL, NULL));
+      if (strstr (graph, want) == NULL)
+        g_error ("%s: %s", good[i].alphas, graph);
+    }
+  write_config ("{\"fc\":\"five\"}");
+  cli_expect (1, "“fc” is not a number", "train", "hand.xml", "--adapter", "pattern");
+  write_config ("{\"f(\":5}");
+  cli_expect (1, "“f(” of alpha_pattern is not a regular expression", "train", "hand.xml", "--adapter", "pattern");
+  write_config ("{\"a)|(fc\":5}");
+  cli_expect (1, "“a)|(fc” of alpha_pattern is not a regular expression", "train", "hand.xml", "--adapter", "pattern");
+}
+
 /* Layers with the names of factors are layers: they are trained with the others, frozen beside factors, and exported.
  */
 static void
@@ -273,6 +319,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/adapter/lora", test_lora);
   g_test_add_func ("/cli/adapter/by-hand", test_by_hand);
   g_test_add_func ("/cli/adapter/unknown", test_unknown);
+  g_test_add_func ("/cli/adapter/patterns", test_patterns);
   g_test_add_func ("/cli/adapter/refused", test_refused);
   int status = g_test_run ();
   cli_leave ();
