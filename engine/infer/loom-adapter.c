@@ -644,14 +644,23 @@ add_strings (LoomJson *json, const char *name, const char *const *texts)
   loom_json_end_array (json);
 }
 
-/* Ranks and factors are those of the first layer; all are named where one differs. */
+/* Empty if all layers have the same value; else each has its own, by an expression for its whole path: "fc" alone would
+ * be that of "body.fc" too. */
 static void
-add_own (LoomJson *json, const char *name, double first, const GPtrArray *layers, const GArray *values)
+add_own (LoomJson *json, const char *name, const GPtrArray *layers, const GArray *values)
 {
-  loom_json_begin_object (json, name);
+  gboolean differs = FALSE;
+
   for (guint i = 0; i < values->len; i++)
-    if (g_array_index (values, double, i) != first)
-      loom_json_exact (json, layers->pdata[i], g_array_index (values, double, i));
+    differs |= g_array_index (values, double, i) != g_array_index (values, double, 0);
+  loom_json_begin_object (json, name);
+  for (guint i = 0; differs && i < values->len; i++)
+    {
+      g_autofree char *path = g_regex_escape_string (layers->pdata[i], -1);
+      g_autofree char *key = g_strconcat ("^", path, NULL);
+
+      loom_json_exact (json, key, g_array_index (values, double, i));
+    }
   loom_json_end_object (json);
 }
 
@@ -688,8 +697,8 @@ loom_adapter_config (const LoomNet *net, const char *const *names)
   loom_json_bool (json, "inference_mode", TRUE);
   loom_json_int (json, "r", (gint64)rank);
   loom_json_exact (json, "lora_alpha", alpha);
-  add_own (json, "rank_pattern", rank, layers, ranks);
-  add_own (json, "alpha_pattern", alpha, layers, alphas);
+  add_own (json, "rank_pattern", layers, ranks);
+  add_own (json, "alpha_pattern", layers, alphas);
   loom_json_exact (json, "lora_dropout", 0);
   loom_json_string (json, "bias", "none");
   loom_json_bool (json, "fan_in_fan_out", turned);

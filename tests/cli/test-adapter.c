@@ -261,6 +261,44 @@ test_patterns (void)
   cli_expect (1, "“a)|(fc” of alpha_pattern is not a regular expression", "train", "hand.xml", "--adapter", "pattern");
 }
 
+/* Two layers, of which one's path ends with the other's. */
+#define ENDS(low, high)                                                                                                \
+  "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"                                                                       \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"                                                               \
+  "  <module name=\"layer\"><node id=\"x\" op=\"module_input\"/><node id=\"fc\" op=\"linear\" out_features=\"8\"" low  \
+  "/>\n"                                                                                                               \
+  "    <node id=\"y\" op=\"module_output\"/><wire from=\"x\" to=\"fc\"/><wire from=\"fc\" to=\"y\"/></module>\n"       \
+  "  <node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"300\"/>\n"                                                \
+  "  <node id=\"body\" module=\"layer\"/><node id=\"act\" op=\"tanh\"/>\n"                                             \
+  "  <node id=\"fc\" op=\"linear\" out_features=\"2\"" high "/><node id=\"loss\" op=\"cross_entropy\"/>\n"             \
+  "  <wire from=\"data.x\" to=\"body\"/><wire from=\"body\" to=\"act\"/><wire from=\"act\" to=\"fc\"/>\n"              \
+  "  <wire from=\"fc\" to=\"loss.input\"/><wire from=\"data.y\" to=\"loss.target\"/>\n"                                \
+  "  <train loss=\"loss\" optimizer=\"adam\" lr=\"0.02\" epochs=\"1\" batch_size=\"20\" seed=\"1\"/>\n"                \
+  "</graph>\n"
+
+#define LOW  " lora_rank=\"2\" lora_alpha=\"8\""
+#define HIGH " lora_rank=\"1\" lora_alpha=\"16\""
+
+/* An adapter reads back as it was written. */
+static void
+test_ends (void)
+{
+  g_autofree char *config = NULL, *graph = NULL;
+
+  cli_write ("ends.xml", ENDS ("", ""));
+  cli_write ("ends-lora.xml", ENDS (LOW, HIGH));
+  cli_expect (0, NULL, "train", "ends-lora.xml", "--out", "ends");
+  g_assert_true (g_file_get_contents ("ends/adapter/adapter_config.json", &config, NULL, NULL));
+  g_assert_nonnull (strstr (config, "\"rank_pattern\":{\"^body\\\\.fc\":2,\"^fc\":1}"));
+  g_assert_nonnull (strstr (config, "\"alpha_pattern\":{\"^body\\\\.fc\":8,\"^fc\":16}"));
+  cli_expect (0, NULL, "train", "ends.xml", "--weights", "ends/weights.safetensors", "--adapter", "ends/adapter",
+              "--epochs", "0", "--out", "ends-again");
+  g_assert_true (g_file_get_contents ("ends-again/graph.xml", &graph, NULL, NULL));
+  g_assert_nonnull (strstr (graph, "out_features=\"8\"" LOW));
+  g_assert_nonnull (strstr (graph, "out_features=\"2\"" HIGH));
+  g_assert_cmpfloat_with_epsilon (LOSS ("ends-again"), LOSS ("ends"), 2e-6);
+}
+
 /* Layers with the names of factors are layers: they are trained with the others, frozen beside factors, and exported.
  */
 static void
@@ -320,6 +358,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/adapter/by-hand", test_by_hand);
   g_test_add_func ("/cli/adapter/unknown", test_unknown);
   g_test_add_func ("/cli/adapter/patterns", test_patterns);
+  g_test_add_func ("/cli/adapter/ends", test_ends);
   g_test_add_func ("/cli/adapter/refused", test_refused);
   int status = g_test_run ();
   cli_leave ();
