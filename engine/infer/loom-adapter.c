@@ -146,6 +146,35 @@ read_config (LoomAdapter *self, const char *folder_path, GError **error)
   return TRUE;
 }
 
+static int
+find_tensor (const LoomAdapter *self, const char *name)
+{
+  for (guint i = 0; i < self->names->len; i++)
+    if (g_str_equal (self->names->pdata[i], name))
+      return (int)i;
+  return -1;
+}
+
+/* "fc.base_layer.bias" → "fc.bias", if "fc" has factors. */
+static void
+name_biases (LoomAdapter *self)
+{
+  for (guint i = 0; i < self->names->len; i++)
+    {
+      const char *name = self->names->pdata[i];
+      g_autofree char *path = NULL, *factor = NULL;
+
+      if (!g_str_has_suffix (name, "." LOOM_ADAPTER_BIAS))
+        continue;
+      path = g_strndup (name, strlen (name) - strlen (LOOM_ADAPTER_BIAS));
+      factor = g_strconcat (path, LOOM_LORA_A, NULL);
+      if (find_tensor (self, factor) < 0)
+        continue;
+      g_free (self->names->pdata[i]);
+      self->names->pdata[i] = g_strconcat (path, "bias", NULL);
+    }
+}
+
 LoomAdapter *
 loom_adapter_open (const char *path, GError **error)
 {
@@ -169,6 +198,7 @@ loom_adapter_open (const char *path, GError **error)
     return loom_refuse_null (error, LOOM_ERROR_DATA,
                              "“%s” is not an adapter: it has no tensors …." LOOM_LORA_A " and …." LOOM_LORA_B ".",
                              self->path);
+  name_biases (self);
   return g_steal_pointer (&self);
 }
 
@@ -188,15 +218,6 @@ LoomTensor *
 loom_adapter_tensor (LoomAdapter *self, guint i, GError **error)
 {
   return loom_tensor_file_tensor (self->file, i, error);
-}
-
-static int
-find_tensor (const LoomAdapter *self, const char *name)
-{
-  for (guint i = 0; i < self->names->len; i++)
-    if (g_str_equal (self->names->pdata[i], name))
-      return (int)i;
-  return -1;
 }
 
 /* ---- layers ------------------------------------------------------------------ */
@@ -665,7 +686,7 @@ add_own (LoomJson *json, const char *name, const GPtrArray *layers, const GArray
 }
 
 char *
-loom_adapter_config (const LoomNet *net, const char *const *names)
+loom_adapter_config (const LoomNet *net, const char *const *names, gboolean has_biases)
 {
   g_autoptr (LoomJson) json = loom_json_new ();
   g_autoptr (GPtrArray) layers = g_ptr_array_new ();
@@ -700,7 +721,7 @@ loom_adapter_config (const LoomNet *net, const char *const *names)
   add_own (json, "rank_pattern", layers, ranks);
   add_own (json, "alpha_pattern", layers, alphas);
   loom_json_exact (json, "lora_dropout", 0);
-  loom_json_string (json, "bias", "none");
+  loom_json_string (json, "bias", has_biases ? "lora_only" : "none");
   loom_json_bool (json, "fan_in_fan_out", turned);
   add_strings (json, "target_modules", (const char *const *)layers->pdata);
   if (names[0] != NULL)

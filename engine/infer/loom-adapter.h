@@ -11,6 +11,7 @@
 #define LOOM_ADAPTER_WEIGHTS "adapter_model.safetensors"
 #define LOOM_ADAPTER_CONFIG  "adapter_config.json"
 #define LOOM_ADAPTER_PREFIX  "base_model.model."
+#define LOOM_ADAPTER_BIAS    "base_layer.bias" /* PEFT's name of the bias of a layer that has factors */
 
 typedef struct _LoomAdapter LoomAdapter;
 
@@ -40,5 +41,6 @@ void loom_adapter_detach (LoomGraph *graph);
  * NULL), and removes lora_rank and lora_alpha from the graph. Returns all weights, LoomNamedTensor. */
 GPtrArray *loom_adapter_merge (LoomAdapter *self, LoomGraph *graph, const char *weights, GError **error);
 
-/* The text of adapter_config.json for a net. names: what was trained besides factors; NULL-terminated. */
-char *loom_adapter_config (const LoomNet *net, const char *const *names);
+/* The text of adapter_config.json for a net. names: what was trained besides factors; NULL-terminated.
+ * has_biases: so were biases of layers that have factors. */
+char *loom_adapter_config (const LoomNet *net, const char *const *names, gboolean has_biases);

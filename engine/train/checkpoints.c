@@ -120,12 +120,25 @@ is_trained (const TrainModel *model, const LoomNetWeight *weight)
 static char *
 name_in_adapter (const char *slot, gpointer trained)
 {
-  return g_hash_table_contains (trained, slot) ? g_strconcat (LOOM_ADAPTER_PREFIX, slot, NULL) : NULL;
+  return g_strdup (g_hash_table_lookup (trained, slot));
 }
 
-/* Notes the weights that are trained, and returns the modules of those that are no factors. (transfer full) */
+/* The bias of a layer with factors whose weight is not trained: PEFT's bias="lora_only". */
+static gboolean
+is_bias_of_lora (const TrainModel *model, guint weight)
+{
+  const guint node = loom_net_weight (model->net, weight)->node;
+  const int base = loom_net_find_weight (model->net, node, "weight");
+
+  return loom_net_find_weight (model->net, node, LOOM_LORA_A) >= 0
+         && loom_net_find_weight (model->net, node, "bias") == (int)weight
+         && (base < 0 || !is_trained (model, loom_net_weight (model->net, (guint)base)));
+}
+
+/* Notes the names in the adapter of weights that are trained, and returns the modules of those that PEFT has to be
+ * told. (transfer full) */
 static char **
-find_trained (const TrainModel *model, GHashTable *trained)
+find_trained (const TrainModel *model, GHashTable *trained, gboolean *has_biases)
 {
   g_autoptr (GStrvBuilder) modules = g_strv_builder_new ();
   g_autofree char *last = g_strdup ("");
@@ -136,11 +149,15 @@ find_trained (const TrainModel *model, GHashTable *trained)
       const char *dot = strrchr (weight->name, '.');
       g_autofree char *module
           = g_strndup (weight->name, dot != NULL ? (gsize)(dot - weight->name) : strlen (weight->name));
+      const gboolean is_bias = is_bias_of_lora (model, i);
 
       if (!is_trained (model, weight))
         continue;
-      g_hash_table_add (trained, weight->name);
-      if (weight->is_factor || g_str_equal (module, last))
+      *has_biases |= is_bias;
+      g_hash_table_insert (trained, weight->name,
+                           is_bias ? g_strconcat (LOOM_ADAPTER_PREFIX, module, ".", LOOM_ADAPTER_BIAS, NULL)
+                                   : g_strconcat (LOOM_ADAPTER_PREFIX, weight->name, NULL));
+      if (weight->is_factor || is_bias || g_str_equal (module, last))
         continue;
       g_strv_builder_add (modules, module);
       g_free (last);
@@ -155,21 +172,22 @@ write_adapter (Checkpoints *self, GError **error)
 {
   const TrainModel *model = self->run.model;
   const char *prefix = train_model_has_averages (model) ? LOOM_SLOT_EMA : "";
-  g_autoptr (GHashTable) trained = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GHashTable) trained = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, g_free);
   g_autoptr (LoomFolder) folder = NULL;
   g_autofree char *config = NULL;
   g_auto (GStrv) modules = NULL;
+  gboolean has_biases = FALSE;
 
   if (model->spec->factors == NULL)
     return TRUE;
-  modules = find_trained (model, trained);
+  modules = find_trained (model, trained, &has_biases);
   if (self->folder->files == NULL)
     return loom_state_save_renamed (model->state, prefix, name_in_adapter, trained, NULL, NULL, error);
   folder = loom_folder_enter (self->folder->files, LOOM_ADAPTER_FOLDER, TRUE, error);
   if (folder == NULL
       || !loom_state_save_renamed (model->state, prefix, name_in_adapter, trained, folder, LOOM_ADAPTER_WEIGHTS, error))
     return FALSE;
-  config = loom_adapter_config (model->net, (const char *const *)modules);
+  config = loom_adapter_config (model->net, (const char *const *)modules, has_biases);
   return loom_folder_replace (folder, LOOM_ADAPTER_CONFIG, config, strlen (config), error);
 }
 

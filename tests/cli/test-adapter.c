@@ -299,6 +299,30 @@ test_ends (void)
   g_assert_cmpfloat_with_epsilon (LOSS ("ends-again"), LOSS ("ends"), 2e-6);
 }
 
+/* A bias that is trained beside factors is of that layer, which PEFT does not save as a whole. */
+static void
+test_biases (void)
+{
+  g_autofree char *config = NULL;
+
+  cli_write ("graph.xml", GRAPH (""));
+  cli_write ("biases.xml", GRAPH ("<group match=\"**.bias\"/>"));
+  cli_expect (0, NULL, "train", "graph.xml", "--epochs", "1", "--out", "biases-base");
+  cli_expect (0, NULL, "train", "biases.xml", "--weights", "biases-base/weights.safetensors", "--lora", "2",
+              "--lora-layers", "in,body.*.fc", "--out", "biases");
+  g_assert_true (g_file_get_contents ("biases/adapter/adapter_config.json", &config, NULL, NULL));
+  g_assert_nonnull (strstr (config, "\"bias\":\"lora_only\""));
+  g_assert_nonnull (strstr (config, "\"target_modules\":[\"in\",\"body.0.fc\",\"body.1.fc\"]"));
+  g_assert_nonnull (strstr (config, "\"modules_to_save\":[\"first\",\"same\",\"head\"]"));
+  g_autoptr (LoomTensor) bias
+      = cli_weight ("biases/adapter/adapter_model.safetensors", "base_model.model.in.base_layer.bias");
+  g_assert_nonnull (bias);
+  assert_same ("biases-base/weights.safetensors", "biases/weights.safetensors", "in.bias", FALSE);
+  const double loaded
+      = LOSS ("graph.xml", "--weights", "biases-base/weights.safetensors", "--adapter", "biases/adapter");
+  g_assert_cmpfloat_with_epsilon (loaded, LOSS ("biases"), 2e-6);
+}
+
 /* Layers with the names of factors are layers: they are trained with the others, frozen beside factors, and exported.
  */
 static void
@@ -359,6 +383,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/adapter/unknown", test_unknown);
   g_test_add_func ("/cli/adapter/patterns", test_patterns);
   g_test_add_func ("/cli/adapter/ends", test_ends);
+  g_test_add_func ("/cli/adapter/biases", test_biases);
   g_test_add_func ("/cli/adapter/refused", test_refused);
   int status = g_test_run ();
   cli_leave ();
