@@ -7,6 +7,9 @@
  * model is read again with its own batch. */
 #include "engine/onnx/onnx-private.h"
 
+/* A larger first size is none of samples. */
+#define MAX_BATCH 1000000
+
 static const OnnxImport *
 root_of (const OnnxImport *all)
 {
@@ -45,7 +48,7 @@ onnx_batch_find (const Onnx__GraphProto *graph)
         return 0;
       batch = shape->dim[0]->dim_value;
     }
-  return batch;
+  return batch <= MAX_BATCH ? batch : 0;
 }
 
 /* The dimension that B is a factor of, which it is the outermost part of; −1: none, or several. */
@@ -104,11 +107,15 @@ find_position (const OnnxImport *root, const LoomShape *to, gint64 before, int a
     {
       gint64 passed = 1;
 
-      for (int i = 0; i < to->rank && passed <= before && passed > 0; passed *= to->dim[i++].coef)
+      for (int i = 0; i < to->rank && passed <= before && passed > 0; i++)
         {
           const gint64 size = to->dim[i].coef, ahead = before / passed;
+          const gboolean divides = before % passed == 0;
+          gint64 samples;
 
-          if (before % passed != 0 || size % (ahead * root->fixed_batch) != 0
+          if (__builtin_mul_overflow (passed, size, &passed))
+            passed = G_MAXINT64;
+          if (!divides || __builtin_mul_overflow (ahead, root->fixed_batch, &samples) || size % samples != 0
               || (pass == 0 && (ahead != 1 || size != root->fixed_batch)) || (pass == 1 && (to->rank != 2 || i > 0))
               || (found >= 0 && i > axis))
             continue;
@@ -139,12 +146,15 @@ onnx_batch_place (OnnxCtx *c, const OnnxWire *x, LoomShape *to, int rest)
     {
       if (i != axis && !loom_dim_is_known (from->dim[i]))
         return FALSE;
-      before *= i < axis ? from->dim[i].coef : 1;
-      total *= from->dim[i].coef;
+      if ((i < axis && __builtin_mul_overflow (before, from->dim[i].coef, &before))
+          || __builtin_mul_overflow (total, from->dim[i].coef, &total))
+        return FALSE;
     }
-  total *= root->fixed_batch;
+  if (__builtin_mul_overflow (total, root->fixed_batch, &total))
+    return FALSE;
   for (int i = 0; i < to->rank; i++)
-    others *= i != rest ? to->dim[i].coef : 1;
+    if (i != rest && __builtin_mul_overflow (others, to->dim[i].coef, &others))
+      return FALSE;
   if (rest >= 0 && (others == 0 || total % others != 0))
     return FALSE;
   if (rest >= 0)
@@ -169,9 +179,9 @@ onnx_batch_note_merged (OnnxCtx *c, const OnnxWire *x, gint64 axis)
   c->batch_outer = at >= 0 ? outer_of (root, x) : 0;
   for (int i = at < axis ? 0 : (int)axis; i < at; i++)
     {
-      if (!loom_dim_is_known (x->type.shape.dim[i]))
+      if (!loom_dim_is_known (x->type.shape.dim[i])
+          || __builtin_mul_overflow (c->batch_outer, x->type.shape.dim[i].coef, &c->batch_outer))
         onnx_fail (c, "it mixes the samples of a batch.");
-      c->batch_outer *= x->type.shape.dim[i].coef;
     }
 }
 

@@ -1160,6 +1160,47 @@ test_many_attributes (void)
     }
 }
 
+/* The sentences that come of opening the batch of a model, or NULL where it is open. Takes the graph. */
+static char *
+opened (GByteArray *graph)
+{
+  static const LoomOnnxInputs open = { .batch = LOOM_ONNX_BATCH_OPEN };
+  g_autoptr (GByteArray) bytes = model (graph, 14);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomOnnx) read = loom_onnx_read_data (bytes->data, bytes->len, "m.onnx", &open, faults, &error);
+
+  if (read == NULL && error == NULL)
+    loom_faults_to_error (faults, NULL, &error);
+  g_assert_true ((read == NULL) == (error != NULL));
+  return read == NULL ? g_strdup (error->message) : NULL;
+}
+
+/* Products of sizes that do not fit 64 bits are no position of a batch, and a first size of 2⁶² is none. */
+static void
+test_large_batch (void)
+{
+  static const gint64 shapes[][2] = { { G_GINT64_CONSTANT (1) << 19, G_GINT64_CONSTANT (1) << 45 },
+                                      { G_GINT64_CONSTANT (1) << 62, 4 },
+                                      { 1000001, 8 } };
+  static const gint64 eight[] = { 8 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (shapes); i++)
+    {
+      GByteArray *g = g_byte_array_new ();
+
+      put_part (g, 5, numbers ("s", 1, 1, eight));
+      put_part (g, 11, port ("x", 2, shapes[i]));
+      put_part (g, 1, node ("Transpose", "", "x", "t"));
+      put_part (g, 1, node ("Reshape", "r", "t s", "y"));
+      put_part (g, 12, port ("y", 1, eight));
+      g_autofree char *said = opened (g);
+      g_assert_nonnull (said);
+      if (strstr (said, i == 0 ? "Reshape" : "no fixed batch in common") == NULL)
+        g_error ("%u: %s", i, said);
+    }
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -1189,6 +1230,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/onnx-reader/small-integers", test_small_integers);
   g_test_add_func ("/onnx-reader/loop-types", test_loop_types);
   g_test_add_func ("/onnx-reader/many-attributes", test_many_attributes);
+  g_test_add_func ("/onnx-reader/large-batch", test_large_batch);
   g_test_add_func ("/onnx-reader/truncated", test_truncated);
   g_test_add_func ("/onnx-reader/damaged", test_damaged);
   return g_test_run ();
