@@ -62,7 +62,6 @@ map_flatten (OnnxCtx *c)
     }
   for (int i = 0; i < rank; i++)
     shape.dim[i >= axis] = loom_dim_mul (shape.dim[i >= axis], x->type.shape.dim[i]);
-  onnx_batch_note_merged (c, x, axis);
   onnx_out (c, 0, onnx_reshape (c, x, &shape));
 }
 

@@ -155,11 +155,10 @@ struct _OnnxCtx
   OnnxImport *all;
   const Onnx__NodeProto *node;
   const OnnxMap *map;
-  gboolean drawn;     /* emitted nodes are named after their operators, since this node becomes several */
-  gboolean failed;    /* a fault was added, or an input's node had one */
-  guint first_node;   /* the first node that was emitted for it */
-  gint64 batch_outer; /* of the reshape that is emitted next, see onnx-batch.c; 0: as of its input */
-  guint64 read;       /* bits: attributes of the node that the mapping has read */
+  gboolean drawn;   /* emitted nodes are named after their operators, since this node becomes several */
+  gboolean failed;  /* a fault was added, or an input's node had one */
+  guint first_node; /* the first node that was emitted for it */
+  guint64 read;     /* bits: attributes of the node that the mapping has read */
 };
 
 /* ---- onnx-file.c ------------------------------------------------------ */
@@ -231,11 +230,9 @@ gint64 onnx_batch_find (const Onnx__GraphProto *graph);
 /* If the batch is being opened: gives it its position in fixed sizes to which x is reshaped next; rest: the
  * dimension that is the remainder, or −1. FALSE: nothing was changed. */
 gboolean onnx_batch_place (OnnxCtx *c, const OnnxWire *x, LoomShape *to, int rest);
-/* The same for x whose dimensions before `axis`, and from it on, are merged. */
-void onnx_batch_note_merged (OnnxCtx *c, const OnnxWire *x, gint64 axis);
 /* Repeats operands without a batch for each sample, where others have one along another dimension than axis. */
 void onnx_batch_spread (OnnxCtx *c, guint n, const OnnxWire **in, int axis);
-/* Fails if a node reads a batch and none of its outputs has one. */
+/* Fails if a node reads a batch and does not keep its samples apart. */
 void onnx_batch_check_node (OnnxCtx *c, const OnnxNode *node);
 /* TRUE if all outputs (LoomOnnxPort) have the batch as their first dimension. */
 gboolean onnx_batch_is_open (const OnnxImport *all, const GPtrArray *outputs);

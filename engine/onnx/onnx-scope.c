@@ -361,5 +361,6 @@ onnx_emit_loop (OnnxCtx *c, const OnnxImport *scope, const OnnxLoop *loop)
   onnx_node_set (node, "reverse", loop->reverse ? "true" : "false");
   onnx_node_set (node, "sequence", sequence->str);
   onnx_infer (c, node);
+  onnx_batch_check_node (c, node);
   return c->failed ? NULL : node;
 }

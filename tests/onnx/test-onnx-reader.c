@@ -1201,6 +1201,133 @@ test_large_batch (void)
     }
 }
 
+/* The same for one node, which reads x [3, 4, 5] and integers k, along an axis. */
+static gboolean
+opens (const char *op, gboolean reads_k, const char *attribute, gint64 axis, gint64 k)
+{
+  static const gint64 in[] = { 3, 4, 5 }, zero[] = { 0, 0, 0 };
+  GByteArray *g = g_byte_array_new (), *n = node (op, "", reads_k ? "x k" : "x", "y");
+
+  if (attribute != NULL)
+    put_attribute (n, attribute, axis);
+  put_part (g, 5, g_str_equal (op, "Gather") ? numbers ("k", 1, 3, zero) : numbers ("k", 1, 1, &k));
+  put_part (g, 11, port ("x", 3, in));
+  put_part (g, 1, n);
+  put_part (g, 12, port ("y", 3, in));
+  g_autofree char *said = opened (g);
+  return said == NULL;
+}
+
+/* Operators that work along the batch mix its samples, even where sizes stay; along another axis they do not. */
+static void
+test_mixed_samples (void)
+{
+  static const struct
+  {
+    const char *op;
+    gboolean reads_k;
+    const char *attribute;
+  } rows[] = {
+    { "Softmax", FALSE, "axis" },         { "LogSoftmax", FALSE, "axis" }, { "Hardmax", FALSE, "axis" },
+    { "ArgMax", FALSE, "axis" },          { "TopK", TRUE, "axis" },        { "Gather", TRUE, "axis" },
+    { "LpNormalization", FALSE, "axis" },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    for (gint64 axis = -3; axis < 3; axis++)
+      if (opens (rows[i].op, rows[i].reads_k, rows[i].attribute, axis, 3) != (axis % 3 != 0))
+        g_error ("%s along %d", rows[i].op, (int)axis);
+  for (gint64 axis = -3; axis < 3; axis++)
+    g_assert_true (opens ("CumSum", TRUE, NULL, 0, axis) == (axis % 3 != 0));
+  g_assert_true (opens ("Relu", FALSE, NULL, 0, 0));
+  g_assert_false (opens ("NonZero", FALSE, NULL, 0, 0));
+}
+
+/* [rows, 4, 5] through these nodes, with integers that they read. */
+static GByteArray *
+batch_graph (GByteArray *first, GByteArray *second, GByteArray *third)
+{
+  static const gint64 in[] = { 3, 4, 5 };
+  GByteArray *g = g_byte_array_new ();
+
+  put_part (g, 5, numbers ("zero", 1, 1, (gint64[]){ 0 }));
+  put_part (g, 5, numbers ("last", 1, 1, (gint64[]){ -1 }));
+  put_part (g, 5, numbers ("before", 1, 1, (gint64[]){ -100 }));
+  put_part (g, 5, numbers ("flat", 1, 1, (gint64[]){ 60 }));
+  put_part (g, 5, numbers ("turned", 1, 3, (gint64[]){ 5, 4, 3 }));
+  put_part (g, 5, numbers ("same", 1, 3, in));
+  put_part (g, 5, tensor ("w", 3, (gint64[]){ 1, 2, 5 }, 10, 0));
+  put_part (g, 5, tensor ("r", 3, (gint64[]){ 1, 2, 2 }, 4, 0));
+  put_part (g, 5, tensor ("five", 2, (gint64[]){ 5, 5 }, 25, 0));
+  put_part (g, 11, port ("x", 3, in));
+  put_part (g, 1, first);
+  if (second != NULL)
+    put_part (g, 1, second);
+  if (third != NULL)
+    put_part (g, 1, third);
+  put_part (g, 12, port ("y", 3, in));
+  return g;
+}
+
+static void
+expect_mixed (GByteArray *graph)
+{
+  g_autofree char *said = opened (graph);
+
+  g_assert_nonnull (said);
+  if (strstr (said, "mixes the samples") == NULL)
+    g_error ("%s", said);
+}
+
+static void
+expect_open (GByteArray *graph)
+{
+  g_autofree char *said = opened (graph);
+
+  g_assert_cmpstr (said, ==, NULL);
+}
+
+/* The batch of a sequence is its second dimension, or with a layout of 1 its first; concatenation, reversal and
+ * products are told apart by their axes. */
+static void
+test_batch_axes (void)
+{
+  for (gint64 layout = 0; layout < 2; layout++)
+    {
+      GByteArray *n = node ("RNN", "", "x w r", "y");
+
+      put_attribute (n, "hidden_size", 2);
+      put_attribute (n, "layout", layout);
+      (layout == 0 ? expect_mixed : expect_open) (batch_graph (n, NULL, NULL));
+    }
+  for (gint64 axis = 0; axis < 2; axis++)
+    {
+      GByteArray *n = node ("Concat", "", "x x", "y");
+
+      put_attribute (n, "axis", axis);
+      (axis == 0 ? expect_mixed : expect_open) (batch_graph (n, NULL, NULL));
+    }
+  expect_mixed (batch_graph (node ("Slice", "", "x last before zero last", "y"), NULL, NULL));
+  expect_open (batch_graph (node ("Slice", "", "x last before last last", "y"), NULL, NULL));
+  expect_open (batch_graph (node ("MatMul", "", "x five", "y"), NULL, NULL));
+}
+
+/* Elements of [B, 4, 5] in a row are not those of [5, 4, B] in a row, and Flatten keeps their order. */
+static void
+test_batch_order (void)
+{
+  GByteArray *g = batch_graph (node ("Transpose", "", "x", "t"), node ("Reshape", "", "t flat", "u"),
+                               node ("Reshape", "", "x flat", "v"));
+
+  put_part (g, 1, node ("Add", "", "u v", "z"));
+  put_part (g, 1, node ("Reshape", "", "z same", "y"));
+  expect_mixed (g);
+  g = batch_graph (node ("Transpose", "", "x", "t"), node ("Flatten", "", "t", "u"),
+                   node ("Reshape", "", "u turned", "v"));
+  put_part (g, 1, node ("Transpose", "", "v", "y"));
+  expect_open (g);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -1231,6 +1358,9 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/onnx-reader/loop-types", test_loop_types);
   g_test_add_func ("/onnx-reader/many-attributes", test_many_attributes);
   g_test_add_func ("/onnx-reader/large-batch", test_large_batch);
+  g_test_add_func ("/onnx-reader/mixed-samples", test_mixed_samples);
+  g_test_add_func ("/onnx-reader/batch-axes", test_batch_axes);
+  g_test_add_func ("/onnx-reader/batch-order", test_batch_order);
   g_test_add_func ("/onnx-reader/truncated", test_truncated);
   g_test_add_func ("/onnx-reader/damaged", test_damaged);
   return g_test_run ();
