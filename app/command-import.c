@@ -169,8 +169,8 @@ const Command command_import = {
   .details = "Writes the graph as XML and its weights next to it as safetensors. If operators are not supported,\n"
              "all of them are listed and nothing is written. Values that a model computes from sizes alone\n"
              "become attributes, so sizes must be fixed where a shape is computed: --size and --input do that, and\n"
-             "names of other dynamic sizes become symbols. The fixed batch of a default export becomes open if\n"
-             "no operator mixes its samples. Weights that PyTorch exports to a second file\n"
-             "(model.onnx.data) are read from the model's folder.",
+             "names of other dynamic sizes become symbols. A fixed first size that all inputs have is taken for the\n"
+             "batch, and becomes open if each operator is known to keep samples apart. Weights that PyTorch exports\n"
+             "to a second file (model.onnx.data) are read from the model's folder.",
   .run = run,
 };

@@ -468,8 +468,15 @@ test_open_batch (void)
   g_assert_true (loom_tensor_equal_bits (a, b));
   g_auto (CliResult) fixed = cli ("import", "one.onnx", "-o", "one.xml", "--force", "--batch", "fixed", NULL);
   g_assert_nonnull (strstr (fixed.out, "input x: 1 × 4 × 6"));
-  /* A sum over samples keeps its batch. */
-  g_autoptr (GString) mixed = g_string_new (any_batch);
+  g_auto (CliResult) help = cli ("import", "--help", NULL);
+  g_assert_nonnull (strstr (help.out, "known to keep samples apart"));
+  /* A sum over samples keeps its batch, as does softmax along it. */
+  g_autoptr (GString) soft = g_string_new (any_batch), mixed = g_string_new (any_batch);
+  g_string_replace (soft, "op=\"softmax\" dim=\"1\"", "op=\"softmax\" dim=\"0\"", 0);
+  cli_write ("soft.xml", soft->str);
+  cli_expect (0, NULL, "export", "soft.xml", "--to", "onnx", "--size", "B=1", "-o", "soft.onnx");
+  g_auto (CliResult) along = cli ("import", "soft.onnx", "-o", "soft2.xml", NULL);
+  g_assert_nonnull (strstr (along.out, "input x: 1 × 4 × 6"));
   g_string_replace (mixed, "id=\"order\" op=\"permute\" dims=\"1,0,2\"",
                     "id=\"order\" op=\"sum\" dim=\"1\" keepdim=\"true\"", 0);
   cli_write ("mixed.xml", mixed->str);
