@@ -486,7 +486,8 @@ onnx_batch_check_node (OnnxCtx *c, const OnnxNode *node)
 
         if (y != NULL && g_strv_contains (reshapes, node->op->name))
           own = outer_after (shape, r.axis, own, result, r.to);
-        apart = own > 0 && (outer == 0 || own == outer)
+        /* Rows of a result are those of the first sample, then of the next. */
+        apart = own > 0 && (outer == 0 || own == outer) && (own == 1 || node->op->role != LOOM_ROLE_OUTPUT)
                 && (y != NULL ? is_apart (&r) : g_str_equal (node->op->name, "arange") && apart_along_dim (&r));
         outer = own;
       }

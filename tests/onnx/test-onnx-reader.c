@@ -1322,6 +1322,8 @@ test_batch_order (void)
   put_part (g, 1, node ("Add", "", "u v", "z"));
   put_part (g, 1, node ("Reshape", "", "z same", "y"));
   expect_mixed (g);
+  expect_mixed (batch_graph (node ("Transpose", "", "x", "t"), node ("Reshape", "", "t flat", "y"), NULL));
+  expect_open (batch_graph (node ("Reshape", "", "x flat", "y"), NULL, NULL));
   g = batch_graph (node ("Transpose", "", "x", "t"), node ("Flatten", "", "t", "u"),
                    node ("Reshape", "", "u turned", "v"));
   put_part (g, 1, node ("Transpose", "", "v", "y"));
