@@ -29,7 +29,7 @@
   "</train>\n"                                                                                                         \
   "</graph>\n"
 
-/* A module whose layers are named as factors are, beside a layer. */
+/* A module whose layers are named as factors are, next to a layer. */
 #define BY_HAND                                                                                                        \
   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"                                                                       \
   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"                                                               \
@@ -299,7 +299,7 @@ test_ends (void)
   g_assert_cmpfloat_with_epsilon (LOSS ("ends-again"), LOSS ("ends"), 2e-6);
 }
 
-/* A bias that is trained beside factors is of that layer, which PEFT does not save as a whole. */
+/* A bias that is trained with factors is of that layer, which PEFT does not save as a whole. */
 static void
 test_biases (void)
 {
@@ -323,7 +323,7 @@ test_biases (void)
   g_assert_cmpfloat_with_epsilon (loaded, LOSS ("biases"), 2e-6);
 }
 
-/* Layers with the names of factors are layers: they are trained with the others, frozen beside factors, and exported.
+/* Layers with the names of factors are layers: they are trained with the others, frozen next to factors, and exported.
  */
 static void
 test_by_hand (void)
