@@ -1288,7 +1288,7 @@ expect_open (GByteArray *graph)
 }
 
 /* The batch of a sequence is its second dimension, or with a layout of 1 its first; concatenation, reversal and
- * products are told apart by their axes. */
+ * products differ in their axes. */
 static void
 test_batch_axes (void)
 {
