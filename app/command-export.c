@@ -162,9 +162,9 @@ find_stray (const ExportJob *job, char **sizes)
 {
   /* In the order of LoomExportOptions. */
   const gboolean given[LOOM_EXPORT_N_OPTIONS]
-      = { job->module != NULL,  job->dark,    job->transparent,   job->scale != 0,     job->select != NULL,
-          job->weights != NULL, job->partial, job->seed >= 0,     job->inputs != NULL, job->outputs != NULL,
-          sizes != NULL,        job->raw,     job->external_data, job->adapter != NULL };
+      = { job->module != NULL,  job->dark,    job->transparent,   job->scale != 0,      job->select != NULL,
+          job->weights != NULL, job->partial, job->seed >= 0,     job->inputs != NULL,  job->outputs != NULL,
+          sizes != NULL,        job->raw,     job->external_data, job->adapter != NULL, job->pixels != 0 };
 
   for (guint i = 0; i < LOOM_EXPORT_N_OPTIONS; i++)
     if (given[i] && (job->format->options & (1u << i)) == 0)
@@ -185,6 +185,10 @@ check_words (const Command *command, const ExportJob *job, const char *path, con
     command_usage (command, "--%s cannot be combined with --to %s.", stray, to);
   else if (job->scale < 0 || job->scale > MOST_SCALE)
     command_usage (command, "--scale takes a number above 0, up to %d.", MOST_SCALE);
+  else if (job->pixels < 0)
+    command_usage (command, "--pixels takes a number above 0.");
+  else if (job->pixels > 0 && job->scale > 0)
+    command_usage (command, "--pixels and --scale exclude each other.");
   else if (format->source == LOOM_EXPORT_OF_RUN && !g_file_test (path, G_FILE_TEST_IS_DIR))
     command_usage (command, "--to %s takes the folder of a run, which “gradloom train … --out FOLDER” makes, not “%s”.",
                    to, path);
@@ -236,6 +240,7 @@ run (const Command *command, int argc, char **argv)
       "NODE" },
     { "scale", 0, 0, G_OPTION_ARG_DOUBLE, &job.scale,
       "Draw larger or smaller (1; PNG: 2, if it has at most 100 million pixels)", "X" },
+    { "pixels", 0, 0, G_OPTION_ARG_INT, &job.pixels, "Draw a PNG whose longer side has N pixels", "N" },
     { "dark", 0, 0, G_OPTION_ARG_NONE, &job.dark, "Draw with the colours of the dark style", NULL },
     { "transparent", 0, 0, G_OPTION_ARG_NONE, &job.transparent, "Draw no background", NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &job.json, "Print progress and files as JSON objects", NULL },

@@ -23,13 +23,15 @@ draw (ExportJob *job)
   g_autoptr (GError) error = NULL;
   g_autofree char *file = export_file (job);
   g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
-  char scale[G_ASCII_DTOSTR_BUF_SIZE];
+  char scale[G_ASCII_DTOSTR_BUF_SIZE], pixels[16];
 
   add (words, job->format->draws ? "picture" : "report", "");
   add (words, job->path, "");
   add (words, file, "");
   add (words, "module=", job->module);
   add (words, "scale=", job->scale > 0 ? g_ascii_dtostr (scale, sizeof scale, job->scale) : NULL);
+  g_snprintf (pixels, sizeof pixels, "%d", job->pixels);
+  add (words, "pixels=", job->pixels > 0 ? pixels : NULL);
   add (words, "dark", job->dark ? "" : NULL);
   add (words, "transparent", job->transparent ? "" : NULL);
   add (words, "json", job->json ? "" : NULL);

@@ -22,6 +22,7 @@ typedef struct
   char *module;             /* --module; NULL: the outermost scope */
   char **select;            /* --select: nodes to draw; NULL: all */
   double scale;             /* --scale; 0: the format's own */
+  int pixels;               /* --pixels: of the longer side; 0: what the scale gives */
   gboolean dark, transparent;
   gboolean json; /* progress and files as JSON objects, a line each */
 } ExportJob;

@@ -39,6 +39,8 @@ read_words (Words *words, char **word)
       words->module = value;
     else if ((value = value_of (*word, "scale=")) != NULL)
       words->picture.scale = g_ascii_strtod (value, NULL);
+    else if ((value = value_of (*word, "pixels=")) != NULL)
+      words->picture.pixels = atoi (value);
     else if ((value = value_of (*word, "select=")) != NULL)
       g_ptr_array_add (words->select, (gpointer)value);
     else if (strcmp (*word, "dark") == 0)

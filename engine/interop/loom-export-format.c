@@ -51,7 +51,7 @@ static const LoomExportFormat formats[] = {
     .summary = "a PNG picture, by default at twice the size",
     .suffix = { "png" },
     .source = LOOM_EXPORT_OF_GRAPH,
-    .options = PICTURE_OPTIONS,
+    .options = PICTURE_OPTIONS | LOOM_EXPORT_PIXELS,
     .draws = TRUE },
   { .name = "dot",
     .title = N_ ("Graphviz File"),
@@ -62,8 +62,8 @@ static const LoomExportFormat formats[] = {
 };
 
 static const char *const options[LOOM_EXPORT_N_OPTIONS] = {
-  "module", "dark",  "transparent", "scale", "select", "weights",       "partial",
-  "seed",   "input", "output",      "size",  "raw",    "external-data", "adapter",
+  "module", "dark",   "transparent", "scale", "select",        "weights", "partial", "seed",
+  "input",  "output", "size",        "raw",   "external-data", "adapter", "pixels",
 };
 
 const LoomExportFormat *

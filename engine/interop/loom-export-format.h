@@ -21,7 +21,8 @@ typedef enum
   LOOM_EXPORT_RAW = 1 << 11,
   LOOM_EXPORT_EXTERNAL_DATA = 1 << 12,
   LOOM_EXPORT_ADAPTER = 1 << 13,
-  LOOM_EXPORT_N_OPTIONS = 14
+  LOOM_EXPORT_PIXELS = 1 << 14,
+  LOOM_EXPORT_N_OPTIONS = 15
 } LoomExportOptions;
 
 /* What a format is made of. */

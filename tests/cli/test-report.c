@@ -267,20 +267,25 @@ test_parts (void)
   cli_expect (2, "no such node", "export", "g.xml", "--to", "png", "-o", "no.png", "--select", "none");
   cli_expect (2, "--scale takes", "export", "g.xml", "--to", "png", "-o", "no.png", "--scale", "-1");
   cli_expect (2, "at most 32767", "export", "g.xml", "--to", "png", "-o", "no.png", "--scale", "100");
+  cli_expect (2, "--pixels takes", "export", "g.xml", "--to", "png", "-o", "no.png", "--pixels", "-1");
+  cli_expect (2, "exclude each other", "export", "g.xml", "--to", "png", "-o", "no.png", "--pixels", "9", "--scale",
+              "1");
   g_assert_false (g_file_test ("no.png", G_FILE_TEST_EXISTS));
   cli_write ("far.xml", FAR_APART);
   cli_expect (0, NULL, "export", "far.xml", "--to", "png", "-o", "far.png");
   g_assert_cmpuint (png_width ("far.png"), ==, 32767);
+  cli_expect (0, NULL, "export", "far.xml", "--to", "png", "-o", "small.png", "--pixels", "128");
+  g_assert_cmpuint (png_width ("small.png"), ==, 128);
 }
 
 /* Each format of the table is a target, and refuses the options that it does not have. */
 static void
 test_table (void)
 {
-  static const char *const words[LOOM_EXPORT_N_OPTIONS] = {
-    "--module=m", "--dark",      "--transparent", "--scale=1",  "--select=act", "--weights=w",     "--partial",
-    "--seed=1",   "--input=act", "--output=act",  "--size=B=1", "--raw",        "--external-data", "--adapter=a"
-  };
+  static const char *const words[LOOM_EXPORT_N_OPTIONS]
+      = { "--module=m",  "--dark",    "--transparent",   "--scale=1",   "--select=act",
+          "--weights=w", "--partial", "--seed=1",        "--input=act", "--output=act",
+          "--size=B=1",  "--raw",     "--external-data", "--adapter=a", "--pixels=9" };
   const LoomExportFormat *format;
 
   cli_write ("g.xml", CLASSES);

@@ -195,6 +195,7 @@ gboolean
 studio_picture_write (const StudioScene *scene, const char *path, const StudioPictureOptions *options, GError **error)
 {
   Picture picture = picture_of (scene, options);
+  double scale = options->scale;
 
   if (scene->n_items == 0 && scene->n_annotations == 0)
     {
@@ -202,9 +203,12 @@ studio_picture_write (const StudioScene *scene, const char *path, const StudioPi
       return FALSE;
     }
   picture.bounds = studio_picture_bounds (scene, options);
-  if (options->scale > 0)
-    return studio_export_drawing_scaled (path, picture.bounds.width, picture.bounds.height, options->scale, draw,
-                                         &picture, error);
+  /* A surface has whole pixels, and none beyond the last one for a rounded sum. */
+  if (options->pixels > 0)
+    scale = (options->pixels - 1e-6) / MAX (picture.bounds.width, picture.bounds.height);
+  if (scale > 0)
+    return studio_export_drawing_scaled (path, picture.bounds.width, picture.bounds.height, scale, draw, &picture,
+                                         error);
   return studio_export_drawing (path, picture.bounds.width, picture.bounds.height, draw, &picture, error);
 }
 

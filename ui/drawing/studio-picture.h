@@ -10,6 +10,7 @@ typedef struct
 {
   gboolean dark, transparent;
   double scale;           /* of the size at zoom 1; 0: 1, and of a PNG 2 */
+  int pixels;             /* of the longer side of a PNG, instead of a scale; 0: none are given */
   const StudioRect *area; /* the part of the canvas to draw, in its units; NULL: everything, with a margin */
   /* Draws over the cards, in the units of the canvas, from any thread; NULL: nothing is. */
   void (*draw_more) (cairo_t *cr, gpointer data);
