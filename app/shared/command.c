@@ -475,8 +475,10 @@ command_load_graph (const char *path, LoomFaults *faults, GError **error)
 
   if (graph == NULL)
     g_set_error (error, LOOM_ERROR,
-                 g_error_matches (local, LOOM_ERROR, LOOM_ERROR_PARSE) ? LOOM_ERROR_PARSE : LOOM_ERROR_DATA, "%s",
-                 local->message);
+                 g_error_matches (local, LOOM_ERROR, LOOM_ERROR_PARSE)           ? LOOM_ERROR_PARSE
+                 : g_error_matches (local, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY) ? LOOM_ERROR_OUT_OF_MEMORY
+                                                                                 : LOOM_ERROR_DATA,
+                 "%s", local->message);
   return graph;
 }
 

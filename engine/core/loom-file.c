@@ -12,32 +12,53 @@
 #define PIECE 65536
 
 static gboolean
-begins (const GByteArray *bytes, const char *start)
+begins (const char *bytes, gsize length, const char *start)
 {
   gsize n = start != NULL ? strlen (start) : 0;
 
-  return memcmp (bytes->data, start != NULL ? start : "", MIN (n, bytes->len)) == 0;
+  return memcmp (bytes, start != NULL ? start : "", MIN (n, length)) == 0;
+}
+
+/* FALSE with errno if there is no memory. */
+static gboolean
+grow (char **bytes, gsize *space, gsize needed)
+{
+  const gsize wanted = MAX (needed, *space * 2);
+  char *more;
+
+  if (needed <= *space)
+    return TRUE;
+  more = g_try_realloc (*bytes, wanted);
+  if (more == NULL)
+    {
+      errno = ENOMEM;
+      return FALSE;
+    }
+  *bytes = more;
+  *space = wanted;
+  return TRUE;
 }
 
 gboolean
 loom_file_read (const char *path, const char *start, gsize max, char **data, gsize *length, GError **error)
 {
-  g_autoptr (GByteArray) bytes = g_byte_array_new ();
+  g_autofree char *bytes = NULL;
+  gsize have = 0, space = 0;
   int fd = open (path, O_RDONLY | O_CLOEXEC), failed = fd < 0 ? errno : 0;
 
   g_return_val_if_fail (max < G_MAXUINT - PIECE, FALSE);
 
-  while (failed == 0 && bytes->len <= max)
+  while (failed == 0 && have <= max)
     {
-      guint old = bytes->len;
-      ssize_t n;
+      ssize_t n = -1;
 
-      g_byte_array_set_size (bytes, old + (guint)MIN (PIECE, max + 1 - old));
-      n = read (fd, bytes->data + old, bytes->len - old);
-      g_byte_array_set_size (bytes, old + (guint)MAX (n, 0));
+      /* A file without memory for it is an error of that file, not the end of the program. */
+      if (grow (&bytes, &space, have + PIECE + 1))
+        n = read (fd, bytes + have, MIN (PIECE, max + 1 - have));
       if (n < 0 && errno != EINTR)
         failed = errno;
-      if (n == 0 || (n > 0 && !begins (bytes, start)))
+      have += (gsize)MAX (n, 0);
+      if (n == 0 || (n > 0 && !begins (bytes, have, start)))
         break;
     }
   if (fd >= 0)
@@ -47,10 +68,16 @@ loom_file_read (const char *path, const char *start, gsize max, char **data, gsi
       g_set_error (error, G_FILE_ERROR, g_file_error_from_errno (failed), "%s", g_strerror (failed));
       return FALSE;
     }
-  *length = bytes->len;
-  g_byte_array_append (bytes, (const guint8 *)"", 1);
-  *data = (char *)g_byte_array_free (g_steal_pointer (&bytes), FALSE);
+  *length = have;
+  bytes[have] = '\0';
+  *data = g_steal_pointer (&bytes);
   return TRUE;
+}
+
+LoomErrorCode
+loom_file_error_code (const GError *error)
+{
+  return g_error_matches (error, G_FILE_ERROR, G_FILE_ERROR_NOMEM) ? LOOM_ERROR_OUT_OF_MEMORY : LOOM_ERROR_IO;
 }
 
 GMappedFile *

@@ -83,30 +83,31 @@ line_of (const char *text, const char *position)
 
 /* Cuts a head after its last whole character, and checks that it is UTF-8. */
 static gboolean
-check (const char *name, GString *text, gboolean is_whole, GError **error)
+check (const char *name, char *text, gsize *length, gboolean is_whole, GError **error)
 {
-  g_autofree char *kind = loom_file_kind_words ((const guint8 *)text->str, text->len, LOOM_FILE_TEXT);
+  g_autofree char *kind = loom_file_kind_words ((const guint8 *)text, *length, LOOM_FILE_TEXT);
   const char *bad;
 
   if (kind != NULL)
     return loom_refuse (error, LOOM_ERROR_DATA, "“%s” %s.", name, kind);
-  if (g_utf8_validate (text->str, (gssize)text->len, &bad))
+  if (g_utf8_validate (text, (gssize)*length, &bad))
     return TRUE;
-  if (!is_whole && *bad != '\0' && bad + 4 > text->str + text->len)
+  if (!is_whole && *bad != '\0' && bad + 4 > text + *length)
     {
-      g_string_truncate (text, bad - text->str);
+      *length = (gsize)(bad - text);
+      text[*length] = '\0';
       return TRUE;
     }
   if (*bad == '\0')
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                  "“%s” is not UTF-8 text: line %u contains a zero byte. If it is UTF-16, convert it with iconv -f "
                  "UTF-16 -t UTF-8.",
-                 name, line_of (text->str, bad));
+                 name, line_of (text, bad));
   else
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                  "“%s” is not UTF-8 text: line %u contains the byte 0x%02X. If it is Latin-1 or Windows-1252, convert "
                  "it with iconv -f WINDOWS-1252 -t UTF-8; a spreadsheet can be saved as CSV, UTF-8.",
-                 name, line_of (text->str, bad), (guint8)*bad);
+                 name, line_of (text, bad), (guint8)*bad);
   return FALSE;
 }
 
@@ -118,29 +119,35 @@ read_stream (GInputStream *raw, const char *name, gsize max, double needed, cons
   g_autoptr (GError) cause = NULL;
   const char *form = "";
   g_autoptr (GBufferedInputStream) stream = decode (raw, &form, &cause);
-  g_autoptr (GString) text = g_string_new (NULL);
-  gsize n = 1;
+  g_autofree char *text = g_strdup ("");
+  gsize n = 1, have = 0;
 
-  while (stream != NULL && n > 0 && (max == 0 || text->len < max))
+  while (stream != NULL && n > 0 && (max == 0 || have < max))
     {
-      const gsize before = text->len, wanted = max == 0 ? CHUNK + before / 4 : max - before;
+      const gsize wanted = max == 0 ? CHUNK + have / 4 : max - have;
+      char *more;
 
       /* A few bytes of gzip can contain many gigabytes. */
-      if (needed > 0 && !loom_memory_check_bytes (name, text->len, needed, remedy, error))
+      if (needed > 0 && !loom_memory_check_bytes (name, have, needed, remedy, error))
         return NULL;
-      g_string_set_size (text, before + wanted);
-      if (!g_input_stream_read_all (G_INPUT_STREAM (stream), text->str + before, wanted, &n, NULL, &cause))
+      more = g_try_realloc (text, have + wanted + 1);
+      if (more == NULL)
+        return loom_refuse_null (error, LOOM_ERROR_OUT_OF_MEMORY, "There is not enough memory to read “%s”.", name);
+      text = more;
+      if (!g_input_stream_read_all (G_INPUT_STREAM (stream), text + have, wanted, &n, NULL, &cause))
         g_clear_object (&stream);
-      g_string_truncate (text, before + n);
+      have += n;
+      text[have] = '\0';
     }
   if (stream == NULL)
     return loom_refuse_null (error, LOOM_ERROR_IO, "“%s” cannot be read%s: %s.", name, form, cause->message);
-  if (!check (name, text, max == 0 || text->len < max, error))
+  const gboolean whole = max == 0 || have < max;
+  if (!check (name, text, &have, whole, error))
     return NULL;
   if (is_whole != NULL)
-    *is_whole = max == 0 || text->len < max;
-  *length = text->len;
-  return g_string_free (g_steal_pointer (&text), FALSE);
+    *is_whole = whole;
+  *length = have;
+  return g_steal_pointer (&text);
 }
 
 char *

@@ -548,7 +548,7 @@ loom_graph_read_file (const char *path, LoomFaults *faults, GError **error)
   g_return_val_if_fail (path != NULL && faults != NULL, NULL);
 
   if (!loom_file_read (path, NULL, MAX_BYTES, &data, &length, &cause))
-    return loom_refuse_null (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
+    return loom_refuse_null (error, loom_file_error_code (cause), "“%s” cannot be read: %s.", path, cause->message);
   if (length > MAX_BYTES)
     return loom_refuse_null (error, LOOM_ERROR_PARSE, "%s: the file is larger than 64 MB, the limit for graphs.", path);
   return read_named (data, length, path, faults, error);

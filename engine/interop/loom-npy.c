@@ -382,7 +382,7 @@ loom_npy_load (const char *path, GError **error)
     }
   /* A pipe cannot be mapped. If the file is missing, this reports the error. */
   if (!loom_file_read (path, MAGIC, MAX_STREAM, &content, &length, &cause))
-    return loom_refuse_null (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
+    return loom_refuse_null (error, loom_file_error_code (cause), "“%s” cannot be read: %s.", path, cause->message);
   if (length > MAX_STREAM)
     return loom_refuse_null (error, LOOM_ERROR_DATA,
                              "“%s” is a pipe or a device with more than 2 GB of data; save them in a file first.",
