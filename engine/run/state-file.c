@@ -141,9 +141,9 @@ loom_state_save_optimizer (LoomState *state, LoomFolder *folder, const char *pat
 }
 
 /* Loads every slot of the requested kind from the file; adds a line to `wrong` for each that is missing or does not
- * match, and to `unused` for each name in the file without a slot. */
-static void
-load_into (LoomState *state, LoomTensorFile *file, gboolean weights, GString *wrong, GString *unused)
+ * match, and to `unused` for each name in the file without a slot. FALSE: OUT_OF_MEMORY. */
+static gboolean
+load_into (LoomState *state, LoomTensorFile *file, gboolean weights, GString *wrong, GString *unused, GError **error)
 {
   g_autofree gboolean *used = g_new0 (gboolean, loom_tensor_file_count (file) + 1);
 
@@ -173,8 +173,15 @@ load_into (LoomState *state, LoomTensorFile *file, gboolean weights, GString *wr
           continue;
         }
       t = loom_tensor_file_tensor (file, at, &local);
-      if (t == NULL || !loom_state_set (state, name, t, &local))
-        g_string_append_printf (wrong, "\n  %s", local->message);
+      if (t != NULL && loom_state_set (state, name, t, &local))
+        continue;
+      /* The values may fit; there is only no memory for them. */
+      if (g_error_matches (local, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY))
+        {
+          g_propagate_error (error, g_steal_pointer (&local));
+          return FALSE;
+        }
+      g_string_append_printf (wrong, "\n  %s", local->message);
     }
   for (guint i = 0; i < loom_tensor_file_count (file); i++)
     {
@@ -187,6 +194,7 @@ load_into (LoomState *state, LoomTensorFile *file, gboolean weights, GString *wr
       if (!used[i] && (k < 0 || is_weight (kind) != weights))
         g_string_append_printf (unused, "\n  %s is only in the file", name);
     }
+  return TRUE;
 }
 
 /* Lets the file's names be those of the weights, which may have a prefix there. */
@@ -221,7 +229,8 @@ load_weights (LoomState *state, LoomFolder *folder, const char *path, gboolean p
   if (file == NULL)
     return FALSE;
   fit_names (state, file, fitted);
-  load_into (state, file, TRUE, wrong, unused);
+  if (!load_into (state, file, TRUE, wrong, unused, error))
+    return FALSE;
   if (report != NULL)
     *report = g_strconcat (fitted->str, wrong->str, unused->str, NULL);
   if (partial || wrong->len == 0)
@@ -251,7 +260,8 @@ loom_state_load_optimizer (LoomState *state, LoomFolder *folder, const char *nam
 
   if (file == NULL)
     return FALSE;
-  load_into (state, file, FALSE, wrong, unused);
+  if (!load_into (state, file, FALSE, wrong, unused, error))
+    return FALSE;
   if (wrong->len == 0)
     return TRUE;
   g_autofree char *shown = loom_folder_path_of (folder, name);

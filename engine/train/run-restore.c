@@ -344,6 +344,12 @@ run_state_restore (const RunState *self, const char *run, gint64 last, TrainProg
 
       if (restore_from (self, checkpoints, g_array_index (steps, gint64, i), progress, events_length, notes, &local))
         return TRUE;
+      /* An older checkpoint needs as much memory, and steps would be lost. */
+      if (g_error_matches (local, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY))
+        {
+          g_propagate_error (error, g_steal_pointer (&local));
+          return FALSE;
+        }
       if (i + 1 < steps->len)
         train_notes_add (notes, "%s The previous checkpoint is used.", local->message);
       if (first == NULL)
