@@ -213,14 +213,18 @@ write_state (FolderHistory *self, LoomFolder *folder, const TrainProgress *progr
   g_autoptr (GPtrArray) value = state_values (state, error);
   g_autoptr (LoomFolder) written = NULL;
   g_autoptr (GBytes) pack = NULL;
+  g_autoptr (GError) local = NULL;
   HistoryState made = { progress->step, base != NULL ? base->step : -1, 0, is_extra };
 
   if (value == NULL)
     return FALSE;
-  pack = state_pack (state, value, made.base, base != NULL ? base->value : NULL, STATE_PACK_MOST);
+  pack = state_pack (state, value, made.base, base != NULL ? base->value : NULL, STATE_PACK_MOST, &local);
   if (pack == NULL)
     {
-      end_too_large (self);
+      if (local != NULL)
+        g_propagate_error (error, g_steal_pointer (&local));
+      else
+        end_too_large (self);
       return FALSE;
     }
   made.bytes = DISK_BLOCK + on_disk ((gint64)g_bytes_get_size (pack)) + on_disk ((gint64)strlen (text));

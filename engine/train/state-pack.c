@@ -9,7 +9,7 @@
  * safetensors. */
 #include "engine/train/state-pack.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/infer/loom-run-files.h"
 #include "engine/train/word-pack.h"
 
@@ -142,12 +142,41 @@ pack_value (GByteArray *out, const LoomTensor *value, const LoomTensor *base, gb
   return TRUE;
 }
 
+/* The bytes that a pack of these values takes at most. */
+static gsize
+packed_most (const GPtrArray *value, LoomState *state)
+{
+  gsize most = sizeof (Head);
+
+  for (guint i = 0; i < value->len; i++)
+    {
+      const LoomTensor *one = value->pdata[i];
+      const char *name;
+
+      if (one == NULL)
+        continue;
+      loom_state_slot (state, i, &name, NULL, NULL);
+      /* Each piece may end with a block that is not full. */
+      most += sizeof (SlotHead) + strlen (name) + one->bytes % 4 + WORDS_PACKED_MOST (one->bytes / 4)
+              + (one->bytes / 4 / PIECE + 1) * WORDS_PACKED_MOST (1);
+    }
+  return most;
+}
+
 GBytes *
-state_pack (LoomState *state, const GPtrArray *value, gint64 base_step, const GPtrArray *base, gsize most)
+state_pack (LoomState *state, const GPtrArray *value, gint64 base_step, const GPtrArray *base, gsize most,
+            GError **error)
 {
   const Head head = { MAGIC, base_step, count_values (value) };
-  g_autoptr (GByteArray) out = g_byte_array_new ();
+  const gsize space = MIN (packed_most (value, state), most);
+  guint8 *bytes = g_try_malloc (space);
+  g_autoptr (GByteArray) out = NULL;
 
+  if (bytes == NULL)
+    return loom_refuse_null (error, LOOM_ERROR_OUT_OF_MEMORY, "There is not enough memory for a state of the history.");
+  /* An array that has its memory already does not grow, which would end the program if there were none. */
+  out = g_byte_array_new_take (bytes, space);
+  g_byte_array_set_size (out, 0);
   g_byte_array_append (out, (const guint8 *)&head, sizeof head);
   for (guint i = 0; i < value->len; i++)
     {
