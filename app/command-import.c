@@ -147,7 +147,7 @@ run (const Command *command, int argc, char **argv)
     }
   if (model == NULL)
     {
-      int status = error->code == LOOM_ERROR_USAGE ? 2 : 1;
+      int status = error->code == LOOM_ERROR_USAGE ? 2 : error->code == LOOM_ERROR_OUT_OF_MEMORY ? 3 : 1;
       command_fail (command, g_steal_pointer (&error));
       return status;
     }

@@ -4,6 +4,8 @@
  * are left out. The export owns all parts of the message and frees them. */
 #include "engine/onnx/onnx-export-private.h"
 
+#include "engine/core/loom-refuse.h"
+
 #include <string.h>
 
 #define X(name) ONNX__TENSOR_PROTO__DATA_TYPE__##name
@@ -614,7 +616,8 @@ make_graph (OnnxExport *all, const char *name, const char *external)
 }
 
 GBytes *
-onnx_export_pack (OnnxExport *all, const char *name, const char *doc, const GPtrArray *metadata, const char *external)
+onnx_export_pack (OnnxExport *all, const char *name, const char *doc, const GPtrArray *metadata, const char *external,
+                  GError **error)
 {
   Onnx__ModelProto model;
   Onnx__OperatorSetIdProto set, *sets[] = { &set };
@@ -637,7 +640,10 @@ onnx_export_pack (OnnxExport *all, const char *name, const char *doc, const GPtr
   all->outside = 0;
   model.graph = make_graph (all, name, external);
   gsize length = onnx__model_proto__get_packed_size (&model);
-  guint8 *bytes = g_malloc (length);
+  guint8 *bytes = g_try_malloc (length);
+  if (bytes == NULL)
+    return loom_refuse_null (error, LOOM_ERROR_OUT_OF_MEMORY,
+                             "There is not enough memory for the model of %" G_GSIZE_FORMAT " bytes.", length);
   onnx__model_proto__pack (&model, bytes);
   return g_bytes_new_take (bytes, length);
 }

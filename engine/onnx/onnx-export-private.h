@@ -173,7 +173,8 @@ gboolean onnx_node_is_needed (const OnnxOutNode *node);
 /* Packs the message. metadata: key, value, key, value … external: the name of the external data file, for the numbers
  * of values that are is_external. */
 GBytes *
-onnx_export_pack (OnnxExport *all, const char *name, const char *doc, const GPtrArray *metadata, const char *external);
+onnx_export_pack (OnnxExport *all, const char *name, const char *doc, const GPtrArray *metadata, const char *external,
+                  GError **error);
 
 /* ---- onnx-export-types.c ------------------------------------------------ */
 /* Infers missing types of results from their operands, in simple cases. */

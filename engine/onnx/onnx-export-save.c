@@ -59,7 +59,7 @@ loom_onnx_writer_bytes (LoomOnnxWriter *self, GError **error)
                    "The model has more than 2 GB of weights, the limit of one ONNX file. Use --external-data.");
       return NULL;
     }
-  return onnx_export_pack (&self->all, self->name, self->doc, self->metadata, NULL);
+  return onnx_export_pack (&self->all, self->name, self->doc, self->metadata, NULL, error);
 }
 
 static gboolean
@@ -88,10 +88,12 @@ loom_onnx_writer_save (LoomOnnxWriter *self, const char *path, gboolean external
   g_autofree char *data_file = g_strconcat (path, ".data", NULL), *base = g_path_get_basename (data_file);
   gboolean outside = external || count_bytes (self) > MESSAGE_LIMIT;
   g_autoptr (GBytes) bytes
-      = onnx_export_pack (&self->all, self->name, self->doc, self->metadata, outside ? base : NULL);
+      = onnx_export_pack (&self->all, self->name, self->doc, self->metadata, outside ? base : NULL, error);
 
   if (data_path != NULL)
     *data_path = NULL;
+  if (bytes == NULL)
+    return FALSE;
   /* The weights' file is written first, because a model file without it would seem complete. */
   if (outside && self->all.outside > 0)
     {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/core/loom-file.h"
+#include "engine/core/loom-refuse.h"
 
 /* ---- one node --------------------------------------------------------- */
 
@@ -516,6 +517,58 @@ copy_faults (const LoomFaults *from, LoomFaults *to)
     }
 }
 
+/* For libprotobuf-c, which does not say why it returns nothing. */
+static void *
+allocate_cb (void *is_full, size_t n)
+{
+  void *p = malloc (n);
+
+  if (p == NULL)
+    *(gboolean *)is_full = TRUE;
+  return p;
+}
+
+static void
+free_cb (void *is_full, void *p)
+{
+  free (p);
+}
+
+/* NULL with the cause; for onnx__model_proto__free_unpacked(). */
+static Onnx__ModelProto *
+unpack (const void *data, gsize length, const char *name_for_errors, GError **error)
+{
+  gboolean is_full = FALSE;
+  ProtobufCAllocator allocator = { allocate_cb, free_cb, &is_full };
+  Onnx__ModelProto *model;
+
+  if (!onnx_check_bytes (&onnx__model_proto__descriptor, data, length, name_for_errors, error))
+    return NULL;
+  model = onnx__model_proto__unpack (&allocator, length, data);
+  if (model != NULL && model->graph != NULL)
+    return model;
+  if (is_full)
+    loom_refuse (error, LOOM_ERROR_OUT_OF_MEMORY, "There is not enough memory to read “%s”.", name_for_errors);
+  else
+    loom_refuse (error, LOOM_ERROR_DATA, "“%s” contains no ONNX model.", name_for_errors);
+  if (model != NULL)
+    onnx__model_proto__free_unpacked (model, NULL);
+  return NULL;
+}
+
+/* Whether a fault says that memory is missing: then the model may be one that can be read. */
+static gboolean
+lacks_memory (const LoomFaults *faults, GError **error)
+{
+  for (guint i = 0; i < loom_faults_length (faults); i++)
+    if (loom_faults_get (faults, i)->code == LOOM_ERROR_OUT_OF_MEMORY)
+      {
+        g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY, loom_faults_get (faults, i)->message);
+        return TRUE;
+      }
+  return FALSE;
+}
+
 static LoomOnnx *
 read_once (const void *data, gsize length, const char *name_for_errors, const char *path, const LoomOnnxInputs *inputs,
            gboolean opens, LoomFaults *faults, GError **error)
@@ -526,16 +579,9 @@ read_once (const void *data, gsize length, const char *name_for_errors, const ch
   gboolean done = FALSE;
   gsize copied = 0;
 
-  if (!onnx_check_bytes (&onnx__model_proto__descriptor, data, length, name_for_errors, error))
+  all.model = unpack (data, length, name_for_errors, error);
+  if (all.model == NULL)
     return NULL;
-  all.model = onnx__model_proto__unpack (NULL, length, data);
-  if (all.model == NULL || all.model->graph == NULL)
-    {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” contains no ONNX model.", name_for_errors);
-      if (all.model != NULL)
-        onnx__model_proto__free_unpacked (all.model, NULL);
-      return NULL;
-    }
   all.functions = onnx_functions (all.model);
   all.copies = onnx_function_copies ();
   all.copied = &copied;
@@ -582,7 +628,7 @@ read_once (const void *data, gsize length, const char *name_for_errors, const ch
                                           all.fixed_batch));
       if (done)
         finish (&all, result);
-      else
+      else if (!lacks_memory (own, error))
         {
           copy_faults (own, faults);
           onnx_sizes_report (all.model->graph, faults);
@@ -629,7 +675,7 @@ read_model (const void *data, gsize length, const char *name_for_errors, const c
 
   if (batch != LOOM_ONNX_BATCH_FIXED)
     model = read_once (data, length, name_for_errors, path, inputs, TRUE, others, &local);
-  if (model != NULL || must)
+  if (model != NULL || must || g_error_matches (local, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY))
     {
       if (local != NULL)
         g_propagate_error (error, g_steal_pointer (&local));
@@ -674,11 +720,10 @@ loom_onnx_open_sizes (const char *path, GError **error)
   const gconstpointer data = g_mapped_file_get_contents (file);
   const gsize length = g_mapped_file_get_length (file);
 
-  if (!onnx_check_bytes (&onnx__model_proto__descriptor, data, length, path, error))
+  model = unpack (data, length, path, error);
+  if (model == NULL)
     return NULL;
-  model = onnx__model_proto__unpack (NULL, length, data);
-  names = model != NULL && model->graph != NULL ? onnx_sizes_list (model->graph) : g_new0 (char *, 1);
-  if (model != NULL)
-    onnx__model_proto__free_unpacked (model, NULL);
+  names = onnx_sizes_list (model->graph);
+  onnx__model_proto__free_unpacked (model, NULL);
   return names;
 }
