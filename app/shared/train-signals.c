@@ -85,13 +85,18 @@ train_signals_begin (TrainSignals *signals, LoomTrainer *trainer, const char *fo
   signals->trainer = trainer;
   signals->folder = folder;
   signals->speaks = speaks;
-  pthread_create (&signals->thread, NULL, wait_for_signals, signals);
+  signals->waits = pthread_create (&signals->thread, NULL, wait_for_signals, signals) == 0;
+  if (!signals->waits)
+    pthread_sigmask (SIG_UNBLOCK, &signals->set, NULL);
 }
 
 int
 train_signals_end (TrainSignals *signals)
 {
-  pthread_cancel (signals->thread);
-  pthread_join (signals->thread, NULL);
+  if (signals->waits)
+    {
+      pthread_cancel (signals->thread);
+      pthread_join (signals->thread, NULL);
+    }
   return g_atomic_int_get (&signals->number);
 }
