@@ -293,6 +293,7 @@ static gboolean
 is_own (const char *name)
 {
   static const char *const names[] = { LOOM_RUN_CHECKPOINTS,
+                                       LOOM_RUN_DATA,
                                        LOOM_RUN_EVENTS,
                                        LOOM_RUN_HISTORY,
                                        LOOM_RUN_SETTINGS,
