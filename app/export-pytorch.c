@@ -55,9 +55,10 @@ add_samples (GPtrArray *tensors, const LoomDataset *dataset, const char *node, G
   return TRUE;
 }
 
-/* TRUE if the file was written, or if there are no samples; a data set that cannot be read is a warning. */
+/* FALSE with an error if the file cannot be written; *written: there are samples. A data set that cannot be read is a
+ * warning. */
 static gboolean
-write_samples (ExportJob *job, const char *path, GError **error)
+write_samples (ExportJob *job, const char *path, gboolean *written, GError **error)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomNet) net = loom_net_new (job->graph, NULL, faults);
@@ -77,6 +78,7 @@ write_samples (ExportJob *job, const char *path, GError **error)
       else if (dataset == NULL || !add_samples (tensors, dataset, node, &unread))
         command_warn (job->command, "The samples of “%s” are not written: %s", node, unread->message);
     }
+  *written = tensors->len > 0;
   return tensors->len == 0 || loom_safetensors_save (path, tensors, NULL, error);
 }
 
@@ -86,7 +88,7 @@ run (ExportJob *job)
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autofree char *file = export_file (job);
-  gboolean stream = g_str_equal (file, "-");
+  gboolean stream = g_str_equal (file, "-"), has_samples = FALSE;
   g_autofree char *stem = stream ? export_default_file (job, "py") : g_strdup (file), *samples = NULL, *base = NULL;
 
   stem[strlen (stem) - strlen (".py")] = 0;
@@ -110,11 +112,11 @@ run (ExportJob *job)
       fputs (loom_pytorch_text (pytorch), stdout);
       return 0;
     }
-  if (!write_samples (job, samples, &error)
+  if (!write_samples (job, samples, &has_samples, &error)
       || !loom_file_replace (file, loom_pytorch_text (pytorch), strlen (loom_pytorch_text (pytorch)), &error))
     return command_fail (job->command, g_steal_pointer (&error));
   export_wrote (job, file);
-  if (g_file_test (samples, G_FILE_TEST_EXISTS))
+  if (has_samples)
     export_wrote (job, samples);
   return 0;
 }
