@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #define IN_TREE    (1u << HISTORY_LEVELS) /* states */
-#define PART       40                     /* of the time for writing: one in 40 */
+#define PART       28                     /* of the time for writing: one in 28 */
 #define FOR_BASES  64000000               /* bytes of memory, which holds at least one base */
 #define DISK_BLOCK 4096                   /* in which files and folders take space */
 #define FEW        8                      /* states, with which going back takes long */
