@@ -43,7 +43,7 @@ release_pixels (gint64 n)
 /* Events of the decoder while it reads a picture. */
 typedef struct
 {
-  int lines; /* number of lines so far */
+  GByteArray *lines; /* 1 for those that were decoded */
   int width, height;
   gint64 taken; /* pixels */
   gboolean too_large;
@@ -67,11 +67,28 @@ size_prepared_cb (GdkPixbufLoader *loader, int width, int height, Progress *prog
     }
 }
 
-/* A file that was cut off is no error to the library, but lines are missing. */
+/* A file that was cut off is no error to the library, but lines are missing, of BMP the upper ones. */
 static void
 area_updated_cb (GdkPixbufLoader *loader, int x, int y, int width, int height, Progress *progress)
 {
-  progress->lines = MAX (progress->lines, y + height);
+  if (progress->lines->len < (guint)(y + height))
+    {
+      const guint before = progress->lines->len;
+
+      g_byte_array_set_size (progress->lines, (guint)(y + height));
+      memset (progress->lines->data + before, 0, progress->lines->len - before);
+    }
+  memset (progress->lines->data + y, 1, (gsize)height);
+}
+
+static int
+count_lines (const Progress *progress)
+{
+  int n = 0;
+
+  for (guint i = 0; i < progress->lines->len; i++)
+    n += progress->lines->data[i];
+  return n;
 }
 
 /* Formats whose loaders are in separate packages. */
@@ -161,6 +178,7 @@ decode (GBytes *bytes, const char *name, gint64 *taken, GError **error)
   const Format *format;
   g_autoptr (GdkPixbufLoader) loader = NULL;
   g_autoptr (GError) local = NULL;
+  g_autoptr (GByteArray) lines = NULL;
   Progress progress = { 0 };
   gboolean good;
   GdkPixbuf *found;
@@ -170,6 +188,7 @@ decode (GBytes *bytes, const char *name, gint64 *taken, GError **error)
   if (picture_is_decoded_here (data, n))
     return decode_here (data, n, name, taken, error);
   loader = gdk_pixbuf_loader_new ();
+  progress.lines = lines = g_byte_array_new ();
   g_signal_connect (loader, "size-prepared", G_CALLBACK (size_prepared_cb), &progress);
   g_signal_connect (loader, "area-updated", G_CALLBACK (area_updated_cb), &progress);
   good = gdk_pixbuf_loader_write_bytes (loader, bytes, &local);
@@ -186,9 +205,9 @@ decode (GBytes *bytes, const char *name, gint64 *taken, GError **error)
   else if (!good || found == NULL)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is not a readable picture%s%s.", name,
                  local != NULL ? ": " : "", local != NULL ? local->message : "");
-  else if (progress.lines < gdk_pixbuf_get_height (found))
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is truncated: it has %d of %d lines.", name, progress.lines,
-                 gdk_pixbuf_get_height (found));
+  else if (count_lines (&progress) < gdk_pixbuf_get_height (found))
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is truncated: it has %d of %d lines.", name,
+                 count_lines (&progress), gdk_pixbuf_get_height (found));
   else
     return gdk_pixbuf_apply_embedded_orientation (found);
   return NULL;

@@ -501,6 +501,31 @@ test_formats (void)
     }
 }
 
+/* The lines of a BMP begin with the lowest one. */
+static void
+test_truncated_bmp (void)
+{
+  const LoomPictureOptions options = { .fit = LOOM_FIT_STRETCH, .low = 0, .high = 255 };
+  g_autoptr (GdkPixbuf) picture = gdk_pixbuf_new (GDK_COLORSPACE_RGB, FALSE, 8, 16, 16);
+  g_autofree char *content = NULL, *note = NULL;
+  float x[3 * 16 * 16];
+  double border;
+  gsize n;
+
+  gdk_pixbuf_fill (picture, 0x102030ff);
+  g_assert_true (gdk_pixbuf_save_to_buffer (picture, &content, &n, "bmp", NULL, NULL));
+  for (gsize cut = 0; cut < 14; cut++)
+    {
+      g_autoptr (GBytes) part = g_bytes_new (content, n - 48 * cut);
+      g_autoptr (GError) error = NULL;
+
+      g_assert_cmpint (loom_picture_read (part, "cut", &options, 3, 16, 16, x, NULL, &border, &note, &error), ==,
+                       cut == 0);
+      if (cut > 0)
+        g_assert_nonnull (strstr (error->message, "truncated"));
+    }
+}
+
 static gboolean
 has_loader (const char *mime_type)
 {
@@ -682,6 +707,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/images/splits", test_splits);
   g_test_add_func ("/images/large", test_large);
   g_test_add_func ("/images/formats", test_formats);
+  g_test_add_func ("/images/truncated-bmp", test_truncated_bmp);
   g_test_add_func ("/images/no-loader", test_no_loader);
   g_test_add_func ("/images/links", test_links);
   g_test_add_func ("/images/linked-files", test_linked_files);
