@@ -2,6 +2,8 @@
  * would fill up the rest. */
 #include "engine/data/picture-decode.h"
 
+#include "engine/data/picture-tiff.h"
+
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
@@ -375,7 +377,7 @@ find_format (const guint8 *bytes, gsize n)
 gboolean
 picture_is_decoded_here (const guint8 *bytes, gsize n)
 {
-  return find_format (bytes, n) >= 0;
+  return find_format (bytes, n) >= 0 || picture_is_tiff (bytes, n);
 }
 
 static char *
@@ -391,6 +393,8 @@ picture_decode (const guint8 *bytes, gsize n, PictureRaster *out, PictureReserve
   Decoder self = { .bytes = bytes, .n = n, .out = out, .reserve = reserve, .data = data };
 
   memset (out, 0, sizeof *out);
+  if (picture_is_tiff (bytes, n))
+    return picture_decode_tiff (bytes, n, out, reserve, data);
   return formats[find_format (bytes, n)].decode (&self) ? NULL : refusal_of (&self);
 }
 

@@ -1,4 +1,4 @@
-/* Decodes PNG, JPEG and WebP by their own libraries. Other formats are gdk-pixbuf's.
+/* Decodes PNG, JPEG, WebP and TIFF by their own libraries. Other formats are gdk-pixbuf's.
  *
  * From 2.44.1 on, gdk-pixbuf decodes in a sandbox that containers refuse; it ignores the orientation in PNG, and reads
  * WebP with a loader in another package. */

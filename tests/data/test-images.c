@@ -467,7 +467,8 @@ test_large (void)
 static void
 test_formats (void)
 {
-  static const char *const names[] = { "turned.jpg", "progressive.jpg", "turned.png", "turned.webp", "turned.tiff" };
+  static const char *const names[]
+      = { "turned.jpg", "progressive.jpg", "turned.png", "turned.webp", "turned.tiff", "tiles.tiff" };
   static const double corners[4][3] = { { 10, 10, 250 }, { 250, 10, 10 }, { 250, 250, 250 }, { 10, 250, 10 } };
   const LoomPictureOptions options = { .fit = LOOM_FIT_STRETCH, .low = 0, .high = 255 };
 
@@ -498,6 +499,40 @@ test_formats (void)
           g_assert_false (loom_picture_read (part, "cut", &options, 3, 16, 16, x, NULL, &border, &other, &refused));
           g_assert_true (g_str_has_prefix (refused->message, "“cut” "));
         }
+    }
+}
+
+/* A reduced copy is no page; of two pages none is chosen, and infrared is neither colour nor transparency. */
+static void
+test_pages (void)
+{
+  static const struct
+  {
+    const char *name, *message; /* NULL: it is read */
+  } files[] = { { "small.tiff", NULL },
+                { "pages.tiff", "has several pages" },
+                { "channels.tiff", "channels that are neither colours nor transparency" } };
+  const LoomPictureOptions options = { .fit = LOOM_FIT_STRETCH, .low = 0, .high = 255 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    {
+      g_autofree char *path
+          = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "data", "pictures", files[i].name, NULL),
+          *content = NULL, *note = NULL;
+      g_autoptr (GBytes) whole = NULL;
+      g_autoptr (GError) error = NULL;
+      float x[3 * 16 * 16];
+      double border;
+      gsize n;
+
+      g_assert_true (g_file_get_contents (path, &content, &n, NULL));
+      whole = g_bytes_new (content, n);
+      g_assert_cmpint (loom_picture_read (whole, files[i].name, &options, 3, 16, 16, x, NULL, &border, &note, &error),
+                       ==, files[i].message == NULL);
+      if (files[i].message != NULL)
+        g_assert_nonnull (strstr (error->message, files[i].message));
+      else
+        g_assert_cmpfloat_with_epsilon (x[0], 10, 1);
     }
 }
 
@@ -707,6 +742,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/images/splits", test_splits);
   g_test_add_func ("/images/large", test_large);
   g_test_add_func ("/images/formats", test_formats);
+  g_test_add_func ("/images/pages", test_pages);
   g_test_add_func ("/images/truncated-bmp", test_truncated_bmp);
   g_test_add_func ("/images/no-loader", test_no_loader);
   g_test_add_func ("/images/links", test_links);

@@ -47,6 +47,7 @@ static const Case cases[] = {
   { "image-folder", { "path", "formats", "size", "2", NULL }, "formats/a/turned.png" },
   { "image-folder", { "path", "formats", "size", "2", NULL }, "formats/a/turned.jpg" },
   { "image-folder", { "path", "formats", "size", "2", NULL }, "formats/a/turned.webp" },
+  { "image-folder", { "path", "formats", "size", "2", NULL }, "formats/a/tiles.tiff" },
 };
 
 static char *folder;
@@ -123,6 +124,7 @@ write_files (void)
   copy_file ("pictures/turned.png", "formats/a/turned.png");
   copy_file ("pictures/turned.jpg", "formats/a/turned.jpg");
   copy_file ("pictures/turned.webp", "formats/a/turned.webp");
+  copy_file ("pictures/tiles.tiff", "formats/a/tiles.tiff");
   write_text ("pictures.csv", "x:image,y:label\npictures/cat/1.bmp,0\npictures/dog/1.bmp,1\n");
   write_npy ("x.npy", "<f4", "4, 2", 32);
   write_npy ("y.npy", "<i8", "4", 32);
