@@ -172,6 +172,46 @@ describe_left_out (const LoomCsvGuess *guess, char **given, GString *notes)
     }
 }
 
+#define MOST_LISTED 12 /* columns of plain numbers */
+
+/* The features that are plain numbers, in one line. */
+static void
+describe_numbers (const LoomCsvGuess *guess, GString *notes)
+{
+  g_autoptr (GString) list = g_string_new (NULL);
+  guint n = 0;
+
+  for (guint i = 0; i < guess->columns->len; i++)
+    {
+      const LoomCsvColumn *column = guess->columns->pdata[i];
+      g_autofree char *name = command_printable (column->name);
+
+      if (column->role != LOOM_CSV_FEATURE || !column->is_number || column->notation != NULL)
+        continue;
+      if (n++ < MOST_LISTED)
+        g_string_append_printf (list, "%s%s", n > 1 ? ", " : "", name);
+    }
+  if (n > MOST_LISTED)
+    g_string_append_printf (list, " and %u more", n - MOST_LISTED);
+  if (n > 0)
+    g_string_append_printf (notes, "  numbers: %s\n", list->str);
+}
+
+/* The form of the file, as far as it was guessed and is not the usual one. */
+static void
+describe_form (const LoomCsvGuess *guess, char **given, GString *notes)
+{
+  static const char *const names[] = { [';'] = "semicolons", ['\t'] = "tabs", ['|'] = "vertical bars" };
+
+  if (find_option (given, "delimiter") == NULL && guess->delimiter != ',')
+    g_string_append_printf (notes, "  columns are separated by %s\n", names[(guchar)guess->delimiter]);
+  if (find_option (given, "decimal") == NULL && guess->has_decimal_comma)
+    g_string_append (notes, "  numbers have a decimal comma (decimal=comma)\n");
+  if (find_option (given, "header") == NULL && !guess->has_header)
+    g_string_append_printf (notes, "  no line of names: the columns are c1 to c%u (header=false)\n",
+                            guess->columns->len);
+}
+
 /* Prints a line for each decision that the table's options have left open. */
 static void
 describe_table (const LoomCsvGuess *guess, char **given, char **options, GString *notes)
@@ -180,11 +220,14 @@ describe_table (const LoomCsvGuess *guess, char **given, char **options, GString
   const LoomCsvColumn *target = find_field (guess, find_option (options, "target"));
   g_autofree char *target_name = command_printable (find_option (options, "target"));
 
+  describe_form (guess, given, notes);
   g_string_append_printf (notes, "  target %s: %s\n", target_name,
                           is_class ? "a class; for a number set target_type=float"
                                    : "a number; for classes set target_type=class");
   if (is_class && target != NULL && target->n_distinct * 2 > guess->n_rows)
     g_string_append_printf (notes, "  most rows of %s have a different class, which no net can learn\n", target_name);
+  if (find_option (given, "features") == NULL)
+    describe_numbers (guess, notes);
   for (guint i = 0; i < guess->columns->len; i++)
     {
       const LoomCsvColumn *column = guess->columns->pdata[i];
@@ -201,6 +244,8 @@ describe_table (const LoomCsvGuess *guess, char **given, char **options, GString
             notes, "  %s has %u gap%s: %s (missing=mean)\n", name, column->n_missing, column->n_missing == 1 ? "" : "s",
             column->role == LOOM_CSV_FEATURE ? "filled with the mean" : "rows without it are dropped");
     }
+  if (find_option (given, "normalize") == NULL && g_strcmp0 (find_option (options, "normalize"), "standard") == 0)
+    g_string_append (notes, "  each feature is scaled to mean 0 and deviation 1 (normalize=standard)\n");
   describe_left_out (guess, given, notes);
 }
 

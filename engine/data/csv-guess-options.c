@@ -194,8 +194,10 @@ check_target (const LoomCsvGuess *self, guint i, GError **error)
       column->name, column->odd, column->odd_line, why != NULL ? why : "no number");
 }
 
+/* is_listed: an option names the features. */
 static gboolean
-check_roles (const LoomCsvGuess *self, guint n_targets, guint n_features, gboolean is_classes, GError **error)
+check_roles (const LoomCsvGuess *self, guint n_targets, guint n_features, gboolean is_classes, gboolean is_listed,
+             GError **error)
 {
   if (n_targets == 0)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "Choose the target: the column to predict.");
@@ -211,7 +213,8 @@ check_roles (const LoomCsvGuess *self, guint n_targets, guint n_features, gboole
         {
           const LoomCsvColumn *column = self->columns->pdata[i];
 
-          if (strchr (column->name, ',') != NULL && column->role <= LOOM_CSV_TARGET)
+          if (strchr (column->name, ',') != NULL
+              && (column->role == LOOM_CSV_TARGET || (column->role == LOOM_CSV_FEATURE && is_listed)))
             {
               g_set_error (
                   error, LOOM_ERROR, LOOM_ERROR_DATA,
@@ -243,6 +246,7 @@ loom_csv_guess_options (const LoomCsvGuess *self, const char *path, const char *
   guint n_targets, n_features, n_plain, n_of_targets;
   g_autofree char *targets = list_role (self, LOOM_CSV_TARGET, &n_targets, &n_of_targets);
   g_autofree char *features = list_role (self, LOOM_CSV_FEATURE, &n_features, &n_plain);
+  const gboolean is_listed = n_targets + n_features < self->columns->len || n_plain < n_features;
   gboolean is_classes = FALSE;
 
   for (guint i = 0; i < self->columns->len; i++)
@@ -250,11 +254,11 @@ loom_csv_guess_options (const LoomCsvGuess *self, const char *path, const char *
       is_classes = is_classes
                    || (loom_csv_column_is_classes (self, i)
                        && (n_targets == 1 || !((const LoomCsvColumn *)self->columns->pdata[i])->is_number));
-  if (!check_roles (self, n_targets, n_features, is_classes, error))
+  if (!check_roles (self, n_targets, n_features, is_classes, is_listed, error))
     return NULL;
   add_option (builder, "path", path);
   add_option (builder, "target", targets);
-  if (n_targets + n_features < self->columns->len || n_plain < n_features)
+  if (is_listed)
     add_option (builder, "features", features);
   if (self->delimiter != ',')
     add_option (builder, "delimiter", self->delimiter == '\t' ? "tab" : (const char[]){ self->delimiter, 0 });

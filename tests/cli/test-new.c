@@ -97,8 +97,34 @@ test_table_notes (void)
   cli_write ("words.csv", "when,price\n1/31/2024,1\n2/1/2024,5\n2/2/2024,7.5\n");
   cli_expect (1, "left out: column 1, when: “1/31/2024” in line 2 is a date", "new", "--data", "csv", "path=words.csv",
               "target=price");
-  cli_write ("bad.csv", "a,\"b,c\",y\n1,2.5,0\n2,3.5,1\n7,1,0\n9,2,1\n");
+  cli_write ("bad.csv", "a,\"b,c\",y,id\n1,2.5,0,1\n2,3.5,1,2\n7,1,0,3\n9,2,1,4\n");
   cli_expect (1, "contains a comma", "new", "--data", "csv", "path=bad.csv", "target=y");
+}
+
+/* The form of a file, and what is done with columns of plain numbers. A comma in a name matters in a list alone. */
+static void
+test_table_form (void)
+{
+  g_auto (CliResult) comma = { 0 }, bare = { 0 }, named = { 0 };
+
+  cli_write ("comma.csv", "a;b;kind\n1,5;200;x\n2,5;300;y\n3,5;100;x\n4,5;400;y\n");
+  comma = cli ("new", "--data", "csv", "path=comma.csv", "target=kind", "-o", "comma.xml", NULL);
+  g_assert_nonnull (strstr (comma.out, "  columns are separated by semicolons\n"));
+  g_assert_nonnull (strstr (comma.out, "  numbers have a decimal comma (decimal=comma)\n"));
+  g_assert_nonnull (strstr (comma.out, "  numbers: a, b\n"));
+  g_assert_nonnull (strstr (comma.out, "  each feature is scaled to mean 0 and deviation 1 (normalize=standard)\n"));
+  cli_write ("bare.csv", "1.5,0.2,x\n2.5,0.3,y\n0.5,0.1,x\n1.5,0.4,y\n");
+  bare = cli ("new", "--data", "csv", "path=bare.csv", "target=c3", "header=false", "-o", "bare.xml", NULL);
+  g_assert_null (strstr (bare.out, "no line of names"));
+  cli_clear (&bare);
+  bare = cli ("new", "--data", "csv", "path=bare.csv", "target=c3", "-o", "bare2.xml", NULL);
+  g_assert_nonnull (strstr (bare.out, "  no line of names: the columns are c1 to c3 (header=false)\n"));
+  cli_write ("named.csv", "a,\"b,c\",y\n1,2.5,0\n2,3.5,1\n7,1,0\n9,2,1\n");
+  named = cli ("new", "--data", "csv", "path=named.csv", "target=y", "-o", "named.xml", NULL);
+  g_assert_cmpint (named.status, ==, 0);
+  g_assert_nonnull (strstr (named.out, "  numbers: a, b,c\n"));
+  cli_expect (0, NULL, "train", "named.xml", "--steps", "1", "--out", "run-named");
+  cli_expect (0, NULL, "predict", "run-named", "named.csv");
 }
 
 /* The file of a table names its source; Parquet is a table. */
@@ -281,6 +307,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/new/paths", test_paths);
   g_test_add_func ("/cli/new/table", test_table);
   g_test_add_func ("/cli/new/table-notes", test_table_notes);
+  g_test_add_func ("/cli/new/table-form", test_table_form);
   g_test_add_func ("/cli/new/table-file", test_table_file);
   g_test_add_func ("/cli/new/control-characters", test_control_characters);
   g_test_add_func ("/cli/new/units", test_units);
