@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/core/loom-refuse.h"
+#include "engine/data/loom-dataset.h"
 
 /* ---- reasons -------------------------------------------------------------------- */
 
@@ -60,6 +61,8 @@ loom_csv_column_reason (const LoomCsvGuess *self, guint i)
     return g_strdup ("it numbers or names the rows");
   if (!column->is_number && column->words != NULL)
     return g_strdup ("it was not chosen");
+  if (column->odd != NULL && loom_dataset_is_picture_name (column->odd))
+    return g_strdup_printf ("paths of pictures, such as “%s”; the data set image-table reads them", column->odd);
   if (why != NULL)
     return g_strdup_printf ("“%s” in line %u is %s", column->odd, column->odd_line, why);
   if (column->odd != NULL && column->n_odd + column->n_missing < self->n_rows)

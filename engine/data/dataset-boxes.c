@@ -248,7 +248,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
 static gboolean
 is_read (const char *file)
 {
-  return loom_pictures_is_name (file) || g_str_has_suffix (file, ".txt") || g_str_has_suffix (file, ".xml");
+  return loom_dataset_is_picture_name (file) || g_str_has_suffix (file, ".txt") || g_str_has_suffix (file, ".xml");
 }
 
 static void

@@ -28,7 +28,7 @@ is_class (const char *name, const char *path)
 static gboolean
 is_picture (const char *name, const char *path)
 {
-  return *name != '.' && loom_pictures_is_name (name) && g_file_test (path, G_FILE_TEST_IS_REGULAR);
+  return *name != '.' && loom_dataset_is_picture_name (name) && g_file_test (path, G_FILE_TEST_IS_REGULAR);
 }
 
 /* TRUE if the folders are splits that contain the folders of classes: a folder "train" with folders and no picture, and
@@ -151,7 +151,7 @@ each_link (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
       g_autofree char *path = loom_option_path (klass, options, names[i]);
 
       if (path != NULL)
-        loom_folder_each_link (names[i], path, loom_pictures_is_name, TRUE, follow, data);
+        loom_folder_each_link (names[i], path, loom_dataset_is_picture_name, TRUE, follow, data);
     }
 }
 

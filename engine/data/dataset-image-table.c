@@ -1,11 +1,13 @@
 /* Pictures whose files and classes are the rows of a table, as Sony's Neural Network Console writes it: columns x:image
  * and y:label, with paths relative to the table. */
+#include <math.h>
 #include <string.h>
 
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-file.h"
 #include "engine/core/loom-guard.h"
 #include "engine/data/loom-augment.h"
+#include "engine/data/loom-csv-guess.h"
 #include "engine/data/loom-csv.h"
 #include "engine/data/loom-pictures.h"
 
@@ -16,7 +18,9 @@ static const LoomDatasetParam params[] = {
     .doc = "The table, CSV or Parquet, with a column of paths of pictures in its folder and a column of classes." },
   { LOOM_OPTION ("test_path", PATH, ""), .doc = "A table of the same form for testing." },
   { LOOM_OPTION ("image", STRING, "x:image"), .doc = "The column of paths." },
-  { LOOM_OPTION ("label", STRING, "y:label"), .doc = "The column of classes." },
+  { LOOM_OPTION ("label", STRING, "y:label"), .doc = "The column of classes, or of numbers to predict." },
+  { LOOM_OPTION ("target_type", ENUM, "class"), .choices = loom_target_types,
+    .doc = "class: y i64 [B], the number of a class; float: y f32 [B, 1], a number." },
   LOOM_PICTURES_PARAMS,
   LOOM_DEALT_PARAMS ("pictures", "0", ", if test_path is not set"),
   LOOM_SPLIT_PARAM,
@@ -48,20 +52,48 @@ read_table (const char *path, gsize *length, GError **error)
              : NULL;
 }
 
-/* A path leads to a file in the table's folder, also if it is a link. */
 static gboolean
-add_picture (LoomPictures *self, const LoomCsvReader *reader, const char *folder, const char *file, GError **error)
+has_numbers (const LoomDatasetClass *klass, const LoomDatasetOptions *options)
 {
+  return g_str_equal (loom_option_string (klass, options, "target_type"), "float");
+}
+
+/* A path leads to a file in the table's folder, also if it is a link. Windows writes it with backslashes. */
+static gboolean
+add_picture (LoomPictures *self, const LoomCsvReader *reader, const char *folder, const char *given, GError **error)
+{
+  g_autofree char *file = strchr (given, '/') == NULL ? g_strdelimit (g_strdup (given), "\\", '/') : g_strdup (given);
   g_autofree char *path = g_canonicalize_filename (file, folder), *outside = loom_path_outside (path, NULL, folder);
 
   if (*file == '\0' || g_path_is_absolute (file) || outside != NULL)
     return loom_file_refuse (reader->path, error, "line %d has the path “%s”, which is not in the folder of the table",
-                             reader->row_line, file);
+                             reader->row_line, given);
   if (!g_file_test (path, G_FILE_TEST_IS_REGULAR))
     return loom_file_refuse (reader->path, error, "line %d has the path “%s”, where there is no file", reader->row_line,
-                             file);
+                             given);
   loom_pictures_add (self, path, path, 0, -1, 0);
   return TRUE;
+}
+
+/* Numbers with fractions name no classes. */
+static gboolean
+check_classes (const GPtrArray *labels, guint first, const char *path, GError **error)
+{
+  const char *fraction = NULL;
+
+  for (guint i = first; i < labels->len; i++)
+    {
+      double value;
+
+      if (!loom_csv_read_number (labels->pdata[i], FALSE, &value))
+        return TRUE;
+      fraction = fraction == NULL && value != floor (value) ? labels->pdata[i] : fraction;
+    }
+  return fraction == NULL
+         || loom_file_refuse (path, error,
+                              "has numbers such as “%s” for classes; set target_type=\"float\" to predict "
+                              "numbers",
+                              fraction);
 }
 
 static gboolean
@@ -74,6 +106,7 @@ add_rows (LoomPictures *self, const LoomDatasetOptions *options, const char *pat
   g_autofree char *text = read_table (path, &length, error);
   LoomCsvReader reader = { path, text, text + length, ',', 1, 1, fields };
   GError *failure = NULL;
+  const guint before = labels->len;
   int image, label;
 
   if (text == NULL)
@@ -101,7 +134,9 @@ add_rows (LoomPictures *self, const LoomDatasetOptions *options, const char *pat
     }
   if (failure != NULL)
     g_propagate_error (error, failure);
-  return failure == NULL && (labels->len > 0 || loom_file_refuse (path, error, "has no rows"));
+  if (failure == NULL && labels->len == before)
+    return loom_file_refuse (path, error, "has no rows");
+  return failure == NULL && (has_numbers (klass, options) || check_classes (labels, before, path, error));
 }
 
 static gboolean
@@ -109,15 +144,15 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
 {
   g_autofree char *path = loom_option_path (klass, options, "path");
 
-  loom_pictures_describe (klass, options, info);
-  info->n_classes = -1;
+  (has_numbers (klass, options) ? loom_pictures_describe_numbers : loom_pictures_describe) (klass, options, info);
+  info->n_classes = has_numbers (klass, options) ? 0 : -1;
   return loom_dataset_check_file (path, NULL, error);
 }
 
 static LoomDataset *
 open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
 {
-  return loom_pictures_open (klass, options, add_rows, error);
+  return loom_pictures_open (klass, options, add_rows, has_numbers (klass, options), error);
 }
 
 const LoomDatasetClass loom_dataset_image_table = {

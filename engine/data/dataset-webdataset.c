@@ -188,7 +188,7 @@ add_member (const char *name, guint64 offset, guint64 size, gpointer data, GErro
         return FALSE;
       self->key = g_steal_pointer (&key);
     }
-  if (loom_pictures_is_name (ending))
+  if (loom_dataset_is_picture_name (ending))
     {
       if (self->picture != NULL)
         return loom_file_refuse (self->path, error, "has two pictures of one sample, “%s” and “%s”", self->picture,
@@ -246,7 +246,7 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
 static LoomDataset *
 open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
 {
-  return loom_pictures_open (klass, options, add_shards, error);
+  return loom_pictures_open (klass, options, add_shards, FALSE, error);
 }
 
 const LoomDatasetClass loom_dataset_webdataset = {

@@ -101,7 +101,7 @@ list_pictures (const char *folder, GError **error)
       return NULL;
     }
   while ((name = g_dir_read_name (dir)) != NULL)
-    if (*name != '.' && loom_pictures_is_name (name))
+    if (*name != '.' && loom_dataset_is_picture_name (name))
       g_ptr_array_add (names, g_strdup (name));
   g_dir_close (dir);
   g_ptr_array_sort (names, loom_compare_texts);

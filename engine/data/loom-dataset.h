@@ -141,6 +141,8 @@ const char *const *loom_dataset_feature_names (const LoomDataset *self);
 /* TRUE if the second port is boxes of objects, f32 [B,M,5]: class (−1: no box; below: a crowd), x1, y1, x2, y2 in
  * pixels of x. */
 gboolean loom_dataset_has_boxes (const LoomDataset *self);
+/* TRUE if a file's name ends as that of a picture does. */
+gboolean loom_dataset_is_picture_name (const char *name);
 /* TRUE if x has pictures, with values 0 to 1 before normalisation. */
 gboolean loom_dataset_has_pictures (const LoomDataset *self);
 

@@ -8,6 +8,7 @@
 #include "engine/core/loom-refuse.h"
 #include "engine/core/loom-hash.h"
 #include "engine/data/loom-boxes.h"
+#include "engine/data/loom-csv-guess.h"
 #include "engine/data/loom-labels.h"
 #include "engine/data/pictures-target.h"
 
@@ -25,6 +26,7 @@ typedef struct
   guint64 offset;
   gint64 size;
   guint32 which; /* the class */
+  float value;   /* in place of it, if the target is a number */
   char *mask;    /* a file; NULL: none */
   float *boxes;  /* [n_boxes,5] in pixels of the file's picture */
   guint n_boxes;
@@ -72,7 +74,7 @@ picture_free (gpointer data)
 }
 
 gboolean
-loom_pictures_is_name (const char *name)
+loom_dataset_is_picture_name (const char *name)
 {
   g_autofree char *lower = g_ascii_strdown (name, -1);
 
@@ -338,21 +340,36 @@ keep_pictures (LoomPictures *self, GError **error)
 
 /* ---- the data set ----------------------------------------------------------- */
 
-/* rank_of_y: 0, or 2 for a mask. */
 static void
-describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info, int rank_of_y)
+describe_x (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info)
 {
   const gint64 size = loom_option_int (klass, options, "size");
   const gint64 dims[] = { g_str_equal (loom_option_string (klass, options, "color"), "rgb") ? 3 : 1, size, size };
 
   loom_info_add_port (info, "x", LOOM_F32, 3, dims);
-  loom_info_add_port (info, "y", LOOM_I64, rank_of_y, dims + 1);
+}
+
+/* rank_of_y: 0, or 2 for a mask. */
+static void
+describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info, int rank_of_y)
+{
+  const gint64 size = loom_option_int (klass, options, "size");
+
+  describe_x (klass, options, info);
+  loom_info_add_port (info, "y", LOOM_I64, rank_of_y, (gint64[]){ size, size });
 }
 
 void
 loom_pictures_describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info)
 {
   describe (klass, options, info, 0);
+}
+
+void
+loom_pictures_describe_numbers (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info)
+{
+  describe_x (klass, options, info);
+  loom_info_add_port (info, "y", LOOM_F32, 1, (gint64[]){ 1 });
 }
 
 void
@@ -464,22 +481,51 @@ copy_sample (const LoomPictures *self, const guint8 *from, guint file, guint i, 
 
   for (gint64 k = 0; k < count; k++)
     to[k] = (float)from[k] / 255.0f;
-  if (self->base.mask_port == 0 && self->base.boxes == NULL)
+  if (out[1]->dtype == LOOM_F32 && self->base.boxes == NULL)
+    ((float *)out[1]->data)[i] = ((const Picture *)self->files->pdata[file])->value;
+  else if (self->base.mask_port == 0 && self->base.boxes == NULL)
     y[i] = ((const Picture *)self->files->pdata[file])->which;
   for (gint64 k = 0; self->base.mask_port > 0 && k < area; k++)
     y[i * area + k] = from[count + k] == LOOM_MASK_OUTSIDE ? LOOM_TARGET_IGNORED : from[count + k];
 }
 
+static void
+set_classes (LoomPictures *self, const GPtrArray *labels)
+{
+  g_autofree gint64 *numbers = g_new (gint64, labels->len);
+
+  self->base.class_names = loom_labels_number (labels, numbers, &self->base.info.n_classes);
+  for (guint i = 0; i < labels->len; i++)
+    ((Picture *)self->files->pdata[i])->which = (guint32)numbers[i];
+}
+
+static gboolean
+set_numbers (LoomPictures *self, const LoomDatasetOptions *options, const GPtrArray *labels, GError **error)
+{
+  self->base.info = (LoomDatasetInfo){ 0 };
+  loom_pictures_describe_numbers (self->base.klass, options, &self->base.info);
+  for (guint i = 0; i < labels->len; i++)
+    {
+      Picture *picture = self->files->pdata[i];
+      double value;
+
+      if (!loom_csv_read_number (labels->pdata[i], FALSE, &value))
+        return loom_refuse (error, LOOM_ERROR_DATA, "“%s” has the target “%s”, which is not a number.", picture->name,
+                            (const char *)labels->pdata[i]);
+      picture->value = (float)value;
+    }
+  return TRUE;
+}
+
 LoomDataset *
 loom_pictures_open (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomPicturesAdd add,
-                    GError **error)
+                    gboolean has_numbers, GError **error)
 {
   LoomPictures *self = loom_pictures_new (klass, options);
   g_autoptr (LoomDataset) base = &self->base;
   g_autoptr (GPtrArray) labels = g_ptr_array_new_with_free_func (g_free);
   g_autofree char *path = loom_option_path (klass, options, "path");
   g_autofree char *test_path = loom_option_path (klass, options, "test_path");
-  g_autofree gint64 *numbers = NULL;
   guint n_dealt;
 
   if (!add (self, options, path, labels, error))
@@ -488,10 +534,10 @@ loom_pictures_open (const LoomDatasetClass *klass, const LoomDatasetOptions *opt
   if (test_path != NULL && !add (self, options, test_path, labels, error))
     return NULL;
   g_assert (labels->len == self->files->len);
-  numbers = g_new (gint64, labels->len);
-  self->base.class_names = loom_labels_number (labels, numbers, &self->base.info.n_classes);
-  for (guint i = 0; i < labels->len; i++)
-    ((Picture *)self->files->pdata[i])->which = (guint32)numbers[i];
+  if (!has_numbers)
+    set_classes (self, labels);
+  else if (!set_numbers (self, options, labels, error))
+    return NULL;
   return loom_pictures_finish (self, options, n_dealt, test_path != NULL, error) ? g_steal_pointer (&base) : NULL;
 }
 
@@ -562,6 +608,8 @@ loom_pictures_digest (const LoomDataset *base, guint64 hash)
 
       hash = loom_hash_text (hash, name);
       hash = loom_hash_bytes (hash, &picture->which, sizeof picture->which);
+      if (picture->value != 0) /* else the hash is that of earlier versions */
+        hash = loom_hash_bytes (hash, &picture->value, sizeof picture->value);
       if (bytes != NULL)
         hash = loom_hash_bytes (hash, g_bytes_get_data (bytes, NULL), g_bytes_get_size (bytes));
       hash = loom_hash_bytes (hash, picture->boxes, picture->n_boxes * LOOM_BOX_NUMBERS * sizeof *picture->boxes);

@@ -30,10 +30,11 @@ extern const char *const loom_pictures_colors[], *const loom_pictures_keeps[], *
 /* A data set; its class has the functions below. */
 typedef struct _LoomPictures LoomPictures;
 
-/* TRUE if a file's name ends as that of a picture does. */
-gboolean loom_pictures_is_name (const char *name);
 /* Adds x [B,C,H,W] and y [B]. */
 void loom_pictures_describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomDatasetInfo *info);
+/* Adds x [B,C,H,W] and y [B,1], f32. */
+void loom_pictures_describe_numbers (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
+                                     LoomDatasetInfo *info);
 /* Freed by loom_dataset_free() of its data set. */
 LoomPictures *loom_pictures_new (const LoomDatasetClass *klass, const LoomDatasetOptions *options);
 LoomPictures *loom_pictures_new_with_masks (const LoomDatasetClass *klass, const LoomDatasetOptions *options);
@@ -54,9 +55,10 @@ loom_pictures_describe_masks (const LoomDatasetClass *klass, const LoomDatasetOp
 /* Adds the pictures that a path leads to, and the label of each, a text. FALSE with an error if there is none. */
 typedef gboolean (*LoomPicturesAdd) (LoomPictures *self, const LoomDatasetOptions *options, const char *path,
                                      GPtrArray *labels, GError **error);
-/* Opens the pictures of the options path and, if it is set, test_path. The classes are the distinct labels. */
+/* Opens the pictures of the options path and, if it is set, test_path. The classes are the distinct labels; with
+ * has_numbers, the labels are numbers to predict. */
 LoomDataset *loom_pictures_open (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomPicturesAdd add,
-                                 GError **error);
+                                 gboolean has_numbers, GError **error);
 guint loom_pictures_count (const LoomPictures *self);
 /* Deals the first n_dealt pictures among the splits, and makes the others the test split if has_test. The class names
  * and their number must be set. DATA: a picture is not readable; OUT_OF_MEMORY. */

@@ -127,6 +127,45 @@ test_table_form (void)
   cli_expect (0, NULL, "predict", "run-named", "named.csv");
 }
 
+/* A table of paths of pictures is one of pictures, of classes or of numbers. */
+static void
+test_table_of_pictures (void)
+{
+  static const struct
+  {
+    const char *table, *target, *words; /* target: NULL: none */
+    const char *option, *loss;
+  } row[] = {
+    { "x:image,y:label\n./p/1.pgm,1\np/2.pgm,0\np/2.pgm,0\np/1.pgm,1\n", NULL, "target y:label: a class",
+      "path=\"pictures.csv\"", "cross_ent" },
+    { "x:image,y:label\np/1.pgm,0.25\np/2.pgm,7\np/2.pgm,8\n", NULL, "target y:label: a number",
+      "target_type=\"float\"", "mse" },
+    { "file,kind\np/1.pgm,a\np/2.pgm,b\n", NULL, "target kind: a class", "image=\"file\" label=\"kind\"", "cross_ent" },
+    { "kind,file,id\na,p/1.pgm,x\nb,p/2.pgm,y\n", "target=kind", "file: paths of pictures", "label=\"kind\"", "cross" },
+  };
+
+  g_assert_cmpint (g_mkdir_with_parents ("p", 0700), ==, 0);
+  cli_write ("p/1.pgm", "P2\n2 2\n255\n0 50 100 150\n");
+  cli_write ("p/2.pgm", "P2\n2 2\n255\n200 50 100 150\n");
+  for (guint i = 0; i < G_N_ELEMENTS (row); i++)
+    {
+      g_autofree char *text = NULL, *run = g_strdup_printf ("run-pictures-%u", i);
+      g_auto (CliResult) r = { 0 };
+
+      cli_write ("pictures.csv", row[i].table);
+      r = cli ("new", "--data", "pictures.csv", "size=8", "--force", row[i].target, NULL);
+      g_assert_cmpint (r.status, ==, 0);
+      g_assert_nonnull (strstr (r.out, row[i].words));
+      g_assert_true (g_file_get_contents ("pictures.xml", &text, NULL, NULL));
+      g_assert_nonnull (strstr (text, "source=\"image-table\""));
+      g_assert_nonnull (strstr (text, row[i].option));
+      g_assert_nonnull (strstr (text, row[i].loss));
+      cli_expect (0, NULL, "train", "pictures.xml", "--steps", "1", "--out", run);
+    }
+  cli_expect (1, "file: paths of pictures, such as “p/1.pgm”; the data set image-table reads them", "new", "--data",
+              "csv", "path=pictures.csv", "target=kind");
+}
+
 /* The file of a table names its source; Parquet is a table. */
 static void
 test_table_file (void)
@@ -308,6 +347,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/new/table", test_table);
   g_test_add_func ("/cli/new/table-notes", test_table_notes);
   g_test_add_func ("/cli/new/table-form", test_table_form);
+  g_test_add_func ("/cli/new/table-of-pictures", test_table_of_pictures);
   g_test_add_func ("/cli/new/table-file", test_table_file);
   g_test_add_func ("/cli/new/control-characters", test_control_characters);
   g_test_add_func ("/cli/new/units", test_units);

@@ -1,4 +1,5 @@
 /* Pictures in tar archives and in tables of paths; good ones and bad ones. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -345,12 +346,14 @@ test_image_table (Fixture *f, gconstpointer data)
     { "x:image,y:label\np/1.bmp,\n", "line 2 has no class" },
     { "x:image,y:label\np/1.bmp\n", "line 2 has 1 fields" },
     { "x:image,y:label\n", "has no rows" },
+    { "x:image,y:label\np/1.bmp,1\np/2.bmp,0.5\n", "has numbers such as “0.5” for classes; set target_type=\"float\"" },
     { "x:image,label\np/1.bmp,1\n", "has no column “y:label”; label=\"…\" names another" },
   };
   g_autoptr (GByteArray) first = bmp (10), second = bmp (20);
   g_autoptr (LoomDataset) dataset = NULL, named = NULL;
   g_autofree char *text = NULL, *link = g_build_filename (f->folder, "in", "link.bmp", NULL), *names = NULL;
   const char *table = "x:image,y:label;digit\n./p/1.bmp,3\np/2.bmp,0\n", *words = "file,kind\np/1.bmp,b\np/2.bmp,a\n";
+  const char *windows = "x:image,y:label\r\n.\\p\\2.bmp,1\r\np\\1.bmp,0\r\n";
 
   write_file (f, "in/p/1.bmp", first->data, first->len);
   write_file (f, "in/p/2.bmp", second->data, second->len);
@@ -366,11 +369,47 @@ test_image_table (Fixture *f, gconstpointer data)
   g_assert_no_error (f->error);
   names = g_strjoinv (",", (char **)loom_dataset_class_names (named));
   g_assert_cmpstr (names, ==, "a,b");
+  write_file (f, "in/t.csv", windows, strlen (windows));
+  g_autoptr (LoomDataset) turned = open_source (f, "image-table", strv);
+  g_assert_no_error (f->error);
+  g_autofree char *same = samples (f, turned, LOOM_SPLIT_TRAIN);
+  g_assert_cmpstr (same, ==, "20:1 10:0");
   for (guint i = 0; i < G_N_ELEMENTS (bad); i++)
     {
       write_file (f, "in/t.csv", bad[i][0], strlen (bad[i][0]));
       assert_refused (f, "image-table", strv, bad[i][1]);
     }
+}
+
+/* A number for each picture. */
+static void
+test_image_table_numbers (Fixture *f, gconstpointer data)
+{
+  static const char *const strv[] = { "path", "t.csv", "size", "1", "color", "grey", "target_type", "float", NULL };
+  static const char table[] = "x:image,y:label\np/1.bmp,-0.5\np/2.bmp,12\n", words[] = "x:image,y:label\np/1.bmp,old\n";
+  g_autoptr (GByteArray) first = bmp (10), second = bmp (20);
+  g_autoptr (LoomDataset) dataset = NULL;
+  float x[2], y[2];
+  g_autoptr (LoomTensor) pixels = NULL, targets = NULL;
+
+  write_file (f, "p/1.bmp", first->data, first->len);
+  write_file (f, "p/2.bmp", second->data, second->len);
+  write_file (f, "t.csv", table, strlen (table));
+  dataset = open_source (f, "image-table", strv);
+  g_assert_no_error (f->error);
+  const LoomDatasetInfo *info = loom_dataset_info (dataset);
+  g_assert_cmpint (info->n_classes, ==, 0);
+  g_assert_true (info->port[1].type.dtype == LOOM_F32 && info->port[1].type.shape.rank == 2);
+  pixels = loom_tensor_new (LOOM_F32, 4, (gint64[]){ 2, 1, 1, 1 }, NULL);
+  targets = loom_tensor_new (LOOM_F32, 2, (gint64[]){ 2, 1 }, NULL);
+  g_assert_true (
+      loom_dataset_read (dataset, LOOM_SPLIT_TRAIN, (gint64[]){ 0, 1 }, 2, (LoomTensor *[]){ pixels, targets }, NULL));
+  memcpy (x, pixels->data, sizeof x);
+  memcpy (y, targets->data, sizeof y);
+  for (int i = 0; i < 2; i++)
+    g_assert_cmpfloat (y[i], ==, lrintf (x[i] * 255) == 10 ? -0.5f : 12);
+  write_file (f, "t.csv", words, strlen (words));
+  assert_refused (f, "image-table", strv, "has the target “old”, which is not a number");
 }
 
 #define ADD(path, func) g_test_add (path, Fixture, NULL, set_up, func, tear_down)
@@ -385,5 +424,6 @@ TEST_FILE (argc, argv)
   ADD ("/archives/above-link", test_above_link);
   ADD ("/archives/webdataset-pax", test_webdataset_pax);
   ADD ("/archives/image-table", test_image_table);
+  ADD ("/archives/image-table-numbers", test_image_table_numbers);
   return g_test_run ();
 }
