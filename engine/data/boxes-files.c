@@ -199,8 +199,8 @@ read_annotations (JsonArray *list, const char *path, GHashTable *by_id, GHashTab
       if (picture == NULL || name == NULL)
         return refuse (error, path, "annotations", i, "names an image or a category that the file does not have");
       number_of (annotation, "iscrowd", &crowd);
-      const BoxesObject object
-          = { g_strdup (name), side[0], side[1], side[0] + side[2], side[1] + side[3], crowd != 0 };
+      const BoxesObject object = { g_strdup (name),   side[0],           side[1],
+                                   side[0] + side[2], side[1] + side[3], crowd != 0 ? BOXES_CROWD : BOXES_OBJECT };
       g_array_append_val (picture->objects, object);
     }
   return TRUE;
@@ -259,7 +259,7 @@ typedef struct
   GString *text;
   int depth, object_depth; /* 0: not in an object */
   BoxesObject now;
-  gboolean is_difficult, has[4];
+  gboolean has[4];
 } Voc;
 
 static void
@@ -273,7 +273,7 @@ voc_start (GMarkupParseContext *context, const char *element, const char **names
   if (voc->object_depth > 0 || !g_str_equal (element, "object"))
     return;
   voc->object_depth = voc->depth;
-  voc->is_difficult = FALSE;
+  voc->now.kind = BOXES_OBJECT;
   memset (voc->has, 0, sizeof voc->has);
 }
 
@@ -283,7 +283,7 @@ end_object (Voc *voc, GError **error)
   voc->object_depth = 0;
   if (voc->now.name == NULL || !voc->has[0] || !voc->has[1] || !voc->has[2] || !voc->has[3])
     g_set_error (error, G_MARKUP_ERROR, G_MARKUP_ERROR_INVALID_CONTENT, "an object has no name or no bndbox");
-  else if (!voc->is_difficult)
+  else
     {
       g_array_append_val (voc->objects, voc->now);
       voc->now.name = NULL;
@@ -306,7 +306,7 @@ voc_end (GMarkupParseContext *context, const char *element, gpointer data, GErro
       voc->now.name = g_strdup (text);
     }
   if (inside == 1 && g_str_equal (element, "difficult"))
-    voc->is_difficult = g_str_equal (text, "1");
+    voc->now.kind = g_str_equal (text, "1") ? BOXES_DIFFICULT : BOXES_OBJECT;
   for (guint k = 0; inside == 2 && k < G_N_ELEMENTS (sides); k++)
     if (g_str_equal (element, sides[k]) && !voc->has[k])
       {

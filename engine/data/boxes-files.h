@@ -3,11 +3,19 @@
 
 #include <glib.h>
 
+typedef enum
+{
+  BOXES_OBJECT,
+  BOXES_CROWD,     /* several objects, of which nothing is learnt */
+  BOXES_DIFFICULT, /* hard to recognise */
+  BOXES_N_KINDS
+} BoxesKind;
+
 typedef struct
 {
   char *name;            /* of its class */
   double x1, y1, x2, y2; /* in pixels of the file's picture, from its left and upper edge */
-  gboolean is_crowd;     /* several objects, of which nothing is learnt */
+  BoxesKind kind;
 } BoxesObject;
 
 typedef struct
@@ -20,6 +28,6 @@ typedef struct
  * names of the categories, by their numbers. NULL with DATA; also for a file name that leads out of its folder.
  * (transfer full), of BoxesPicture. */
 GPtrArray *boxes_read_coco (const char *path, char ***classes, GError **error);
-/* The objects of a picture by a file of VOC's, without those that are marked as difficult. Its pixels are counted from
- * 1 and include the last: xmin − 1 to xmax. NULL with DATA. (transfer full) */
+/* The objects of a picture by a file of VOC's. Its pixels are counted from 1 and include the last: xmin − 1 to xmax.
+ * NULL with DATA. (transfer full) */
 GArray *boxes_read_voc (const char *path, GError **error);

@@ -15,8 +15,8 @@ static const LoomDatasetParam params[] = {
   { .name = "annotations",
     .type = LOOM_DATASET_PATH,
     .def = "",
-    .doc = "COCO's file of JSON with the boxes. Detections on its crowds (iscrowd) do not count; VOC's difficult "
-           "objects are left out, and detections on them count as wrong." },
+    .doc = "COCO's file of JSON with the boxes. Detections on its crowds (iscrowd), and on VOC's difficult objects, do "
+           "not count." },
   { .name = "test_path", .type = LOOM_DATASET_PATH, .def = "", .doc = "The folder of COCO's test pictures." },
   { .name = "test_annotations",
     .type = LOOM_DATASET_PATH,
@@ -136,33 +136,35 @@ class_of (const LoomDataset *base, const char *name)
 }
 
 static void
-append_boxes (GArray *boxes, const LoomDataset *base, const GArray *objects, gboolean crowds)
+append_boxes (GArray *boxes, const LoomDataset *base, const GArray *objects, BoxesKind kind)
 {
   for (guint i = 0; i < objects->len; i++)
     {
       const BoxesObject *o = &g_array_index (objects, BoxesObject, i);
       const int k = class_of (base, o->name);
-      const float row[]
-          = { (float)(crowds ? LOOM_BOX_CROWD (k) : k), (float)o->x1, (float)o->y1, (float)o->x2, (float)o->y2 };
+      const float row[] = { (float)(kind == BOXES_CROWD       ? LOOM_BOX_CROWD (k)
+                                    : kind == BOXES_DIFFICULT ? LOOM_BOX_DIFFICULT (k)
+                                                              : k),
+                            (float)o->x1, (float)o->y1, (float)o->x2, (float)o->y2 };
 
-      if (k >= 0 && o->is_crowd == crowds)
+      if (k >= 0 && o->kind == kind)
         g_array_append_vals (boxes, row, LOOM_BOX_NUMBERS);
     }
 }
 
-/* Adds a picture with its boxes of the classes, and as many crowds as have rows then. */
+/* Adds a picture with its boxes of the classes, then crowds and difficult objects. */
 static gboolean
 add_picture (LoomPictures *self, const char *path, const GArray *objects, GError **error)
 {
   const LoomDataset *base = loom_pictures_dataset (self);
   g_autoptr (GArray) boxes = g_array_new (FALSE, FALSE, sizeof (float));
 
-  append_boxes (boxes, base, objects, FALSE);
-  append_boxes (boxes, base, objects, TRUE);
+  for (BoxesKind kind = 0; kind < BOXES_N_KINDS; kind++)
+    append_boxes (boxes, base, objects, kind);
   if (boxes->len / LOOM_BOX_NUMBERS > base->boxes->most)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                   "“%s” has %u boxes; set max_boxes to that number, as crowds count, too.", path,
+                   "“%s” has %u boxes; set max_boxes to that number, as crowds and difficult objects count, too.", path,
                    boxes->len / LOOM_BOX_NUMBERS);
       return FALSE;
     }

@@ -1,15 +1,20 @@
 /* Boxes of objects in pictures, and the maps that a detector without anchors learns from them.
  *
  * A data set with boxes has the ports x; y, f32 [B,M,5]: class, x1, y1, x2, y2 in pixels of x, where the left edge of
- * the first pixel is 0, then crowds (LOOM_BOX_CROWD) and rows of class −1; heat, f32 [B,C,H/s,W/s]: 1 at the cell with
- * an object's centre, falling around it; and size, f32 [B,5,H/s,W/s]: at those cells the centre within the cell and the
- * width and height, all in cells, then 1; 0 elsewhere (Zhou, Wang and Krähenbühl, "Objects as points", 2019). */
+ * the first pixel is 0, then crowds (LOOM_BOX_CROWD), difficult objects and rows of class −1; heat, f32 [B,C,H/s,W/s]:
+ * 1 at the cell with an object's centre, falling around it; and size, f32 [B,5,H/s,W/s]: at those cells the centre
+ * within the cell and the width and height, all in cells, then 1; 0 elsewhere (Zhou, Wang and Krähenbühl, "Objects as
+ * points", 2019). */
 #pragma once
 
 #include "engine/data/loom-augment.h"
 
 #define LOOM_BOX_NUMBERS 5 /* of a box */
 #define LOOM_BOX_NONE    (-1.0f)
+/* The class in a row of boxes that is an object hard to recognise: nothing is learnt of it, and detections of it do not
+ * count. Its own inverse. */
+#define LOOM_BOX_DIFFICULT(klass) (LOOM_BOX_MOST_CROWD - (klass))
+#define LOOM_BOX_MOST_CROWD       (-1000000)
 
 /* clang-format off */
 #define LOOM_BOXES_PARAMS                                                                                      \

@@ -13,7 +13,7 @@ linspace (double start, double stop, guint n, guint i)
   return i == n - 1 ? stop : i * ((stop - start) / (n - 1)) + start;
 }
 
-/* A detection, and at which thresholds it is matched to a box, or lies on a crowd: a bit for each threshold. */
+/* A detection, and at which thresholds it is matched to a box, or is to be ignored: a bit for each threshold. */
 typedef struct
 {
   double score;
@@ -87,6 +87,13 @@ compare_scores (gconstpointer a, gconstpointer b, gpointer data)
   return found[i].score != found[k].score ? (found[i].score > found[k].score ? -1 : 1) : i < k ? -1 : i > k;
 }
 
+/* TRUE for a box that is no object to find. */
+static gboolean
+is_ignored (const LoomDetection *box)
+{
+  return box->is_crowd || box->is_difficult;
+}
+
 /* Matches one detection at one threshold to the box of its class with the largest IoU that is not taken; of equal ones
  * the last. */
 static gboolean
@@ -98,7 +105,7 @@ match (const LoomDetection *found, const LoomDetection *boxes, guint n_boxes, do
 
   for (guint i = 0; i < n_boxes; i++)
     {
-      if (boxes[i].klass != found->klass || boxes[i].is_crowd || (taken[i] & bit) != 0)
+      if (boxes[i].klass != found->klass || is_ignored (&boxes[i]) || (taken[i] & bit) != 0)
         continue;
       const double iou = loom_detection_iou (found, &boxes[i]);
       if (iou < best)
@@ -111,9 +118,10 @@ match (const LoomDetection *found, const LoomDetection *boxes, guint n_boxes, do
   return at >= 0;
 }
 
-/* TRUE if enough of a detection is on a crowd of its class: the part of its own area, as a crowd is larger. */
+/* TRUE if enough of a detection is on a crowd of its class, the part of its own area, as a crowd is larger; or if it is
+ * of a difficult object. */
 static gboolean
-is_on_crowd (const LoomDetection *found, const LoomDetection *boxes, guint n_boxes, double threshold)
+is_of_no_object (const LoomDetection *found, const LoomDetection *boxes, guint n_boxes, double threshold)
 {
   const double area = (found->x2 - found->x1) * (found->y2 - found->y1);
 
@@ -123,6 +131,8 @@ is_on_crowd (const LoomDetection *found, const LoomDetection *boxes, guint n_box
       const double width = MIN (found->x2, b->x2) - MAX (found->x1, b->x1);
       const double height = MIN (found->y2, b->y2) - MAX (found->y1, b->y1);
 
+      if (b->is_difficult && b->klass == found->klass && loom_detection_iou (found, b) >= MIN (threshold, 1 - 1e-10))
+        return TRUE;
       if (b->is_crowd && b->klass == found->klass && width > 0 && height > 0
           && width * height / area >= MIN (threshold, 1 - 1e-10))
         return TRUE;
@@ -141,7 +151,7 @@ loom_average_precision_add (LoomAveragePrecision *self, const LoomDetection *fou
     order[i] = i;
   g_qsort_with_data (order, (gint)n_found, sizeof *order, compare_scores, (gpointer)found);
   for (guint i = 0; i < n_boxes; i++)
-    if (boxes[i].klass >= 0 && boxes[i].klass < self->n_classes && !boxes[i].is_crowd)
+    if (boxes[i].klass >= 0 && boxes[i].klass < self->n_classes && !is_ignored (&boxes[i]))
       self->of[boxes[i].klass].n_boxes++;
   for (guint i = 0; i < n_found; i++)
     {
@@ -156,7 +166,7 @@ loom_average_precision_add (LoomAveragePrecision *self, const LoomDetection *fou
 
           if (match (d, boxes, n_boxes, threshold, taken, 1u << t))
             scored.matched |= 1u << t;
-          else if (is_on_crowd (d, boxes, n_boxes, threshold))
+          else if (is_of_no_object (d, boxes, n_boxes, threshold))
             scored.ignored |= 1u << t;
         }
       g_array_append_val (self->of[d->klass].found, scored);

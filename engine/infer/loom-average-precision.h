@@ -4,8 +4,8 @@
  * Detections of a picture and class are matched to its boxes by descending score, at each of ten thresholds of
  * intersection over union, 0.50 to 0.95. The precision at 101 recalls, each the largest at this recall or a higher one,
  * is averaged: the average precision (AP) of a class. mAP is the mean over thresholds and the classes that have boxes.
- * Detections on crowds (iscrowd), of which any number may be on one, do not count. One thing differs: VOC ignores
- * detections on difficult objects too; data sets leave these out, so here such detections count as wrong. */
+ * Detections on crowds (iscrowd) and, as VOC's development kit has it, on difficult objects do not count, any number on
+ * each. */
 #pragma once
 
 #include <glib.h>
@@ -18,6 +18,7 @@ typedef struct
   double x1, y1, x2, y2, score; /* score: of a box of the target, unused */
   gint64 klass;                 /* below 0: no box */
   gboolean is_crowd;            /* of the target */
+  gboolean is_difficult;        /* likewise */
 } LoomDetection;
 
 typedef struct _LoomAveragePrecision LoomAveragePrecision;

@@ -2,6 +2,7 @@
 #include "engine/infer/loom-evaluation.h"
 
 #include "engine/core/loom-refuse.h"
+#include "engine/data/loom-boxes.h"
 #include "engine/infer/loom-task-view.h"
 #include "engine/infer/predictor-private.h"
 
@@ -254,7 +255,7 @@ add_compared (LoomEvaluation *self, gint64 index, const LoomDetection *found, gu
     {
       double best = 0;
 
-      if (boxes[b].is_crowd)
+      if (boxes[b].is_crowd || boxes[b].is_difficult)
         continue;
       for (guint i = 0; i < n_found; i++)
         if (found[i].score >= CONFIDENT && found[i].klass == boxes[b].klass)
@@ -284,15 +285,18 @@ add_detections (LoomEvaluation *self, gint64 index, const LoomAnswer *answer, co
     {
       const float *v = (const float *)y->data + (i * n_boxes + k) * 5;
 
-      const gboolean is_crowd = v[0] < -1;
+      const gboolean is_difficult = v[0] <= LOOM_BOX_MOST_CROWD, is_crowd = v[0] < -1 && !is_difficult;
 
       boxes[k] = (LoomDetection){ .x1 = v[1],
                                   .y1 = v[2],
                                   .x2 = v[3],
                                   .y2 = v[4],
                                   .score = 1,
-                                  .klass = is_crowd ? LOOM_BOX_CROWD ((gint64)v[0]) : (gint64)v[0],
-                                  .is_crowd = is_crowd };
+                                  .klass = is_crowd       ? LOOM_BOX_CROWD ((gint64)v[0])
+                                           : is_difficult ? LOOM_BOX_DIFFICULT ((gint64)v[0])
+                                                          : (gint64)v[0],
+                                  .is_crowd = is_crowd,
+                                  .is_difficult = is_difficult };
     }
   add_compared (self, index, found, n_found, boxes, n_boxes);
 }

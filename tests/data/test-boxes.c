@@ -6,7 +6,7 @@
 #include <utime.h>
 
 #include "engine/core/loom-error.h"
-#include "engine/data/loom-dataset.h"
+#include "engine/data/loom-boxes.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
 
@@ -130,7 +130,8 @@ test_voc (void)
   g_assert_no_error (error);
   g_autoptr (GPtrArray) read = read_first (dataset, LOOM_SPLIT_TRAIN);
   assert_row (read->pdata[1], 0, 0, 10, 8, 18, 16);
-  g_assert_cmpfloat (loom_tensor_get (read->pdata[1], 5), ==, -1);
+  assert_row (read->pdata[1], 1, LOOM_BOX_DIFFICULT (1), 0, 0, 4.5, 9);
+  g_assert_cmpfloat (loom_tensor_get (read->pdata[1], 10), ==, -1);
 }
 
 static void

@@ -155,11 +155,32 @@ test_crowd (void)
   g_assert_cmpfloat (loom_average_precision_of (ap, 0, 3), ==, 0.5);
 }
 
+/* VOCevaldet.m: detections of a difficult object neither count as right nor as wrong, and it need not be found. */
+static void
+test_difficult (void)
+{
+  LoomDetection boxes[] = { box_of (0, 0, 0, 10, 10), box_of (0, 20, 0, 10, 10) };
+  LoomDetection found[]
+      = { box_of (0, 20, 0, 10, 8), box_of (0, 20, 0, 10, 9), box_of (0, 0, 0, 10, 10), box_of (1, 20, 0, 10, 10) };
+  g_autoptr (LoomAveragePrecision) ap = loom_average_precision_new (2);
+
+  boxes[1].is_difficult = TRUE;
+  found[2].score = 0.5;
+  loom_average_precision_add (ap, found, G_N_ELEMENTS (found), boxes, G_N_ELEMENTS (boxes));
+  g_assert_cmpint (loom_average_precision_boxes (ap, 0), ==, 1);
+  /* The first overlaps it by 0.8, the second by 0.9: beyond these thresholds they are wrong. */
+  g_assert_cmpfloat (loom_average_precision_of (ap, 0, 0), ==, 1);
+  g_assert_cmpfloat (loom_average_precision_of (ap, 0, 6), ==, 1);
+  g_assert_cmpfloat (loom_average_precision_of (ap, 0, 7), ==, 0.5);
+  g_assert_cmpfloat_with_epsilon (loom_average_precision_of (ap, 0, 9), 1 / 3.0, 1e-12);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/average-precision/coco", test_coco);
   g_test_add_func ("/average-precision/crowd", test_crowd);
+  g_test_add_func ("/average-precision/difficult", test_difficult);
   g_test_add_func ("/average-precision/few", test_few);
   g_test_add_func ("/average-precision/rounding", test_rounding);
   return g_test_run ();
