@@ -84,6 +84,46 @@ is_tar (const guint8 *data, gsize length)
   return length > 262 && memcmp (data + 257, "ustar", 5) == 0;
 }
 
+/* The index of a checkpoint of TensorFlow is a table of LevelDB, whose last bytes are its magic number. */
+static gboolean
+is_tensorflow (const guint8 *data, gsize length)
+{
+  return length > 8 && memcmp (data + length - 8, "\x57\xfb\x80\x8b\x24\x75\x47\xdb", 8) == 0;
+}
+
+/* A map of MessagePack whose first key is a short text. */
+static gboolean
+is_msgpack (const guint8 *data, gsize length)
+{
+  const gsize n = length > 3 ? data[1] & 0x1f : 0;
+
+  if (length <= 3 || data[0] < 0x81 || data[0] > 0x8f || (data[1] & 0xe0) != 0xa0 || n == 0 || length < n + 2)
+    return FALSE;
+  for (gsize i = 0; i < n; i++)
+    if (!g_ascii_isgraph (data[2 + i]))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+is_tflite (const guint8 *data, gsize length)
+{
+  return length > 8 && memcmp (data + 4, "TFL3", 4) == 0;
+}
+
+static gboolean
+is_html (const guint8 *data, gsize length)
+{
+  gsize at = 0;
+
+  while (at < length && g_ascii_isspace (data[at]))
+    at++;
+  return length - at > 5
+         && (g_ascii_strncasecmp ((const char *)data + at, "<html", 5) == 0
+             || (length - at > 9 && g_ascii_strncasecmp ((const char *)data + at, "<!doctype", 9) == 0));
+}
+
+#define LFS "version https://git-lfs"
 #define PACKED(words)                                                                                                  \
   {                                                                                                                    \
     words, words, words                                                                                                \
@@ -146,6 +186,21 @@ static const Kind kinds[] = {
              "7zXZ",
     .n = 5,
     .words = PACKED ("is compressed with xz; unpack it with xz -dk") },
+  { .magic = LFS,
+    .n = strlen (LFS),
+    .words = PACKED ("is a pointer of Git LFS in place of the file; git lfs pull fetches it") },
+  { is_html, .words = { "is a web page in place of the file; download it again",
+                        "is a web page in place of the file; download it again", NULL } },
+  { .magic = "\x1f\x8b", .n = 2, .words = { "is compressed with gzip; unpack it with gunzip -k", NULL, NULL } },
+  { is_tensorflow,
+    .words
+    = { "is the index of a checkpoint of TensorFlow; load it there into a Keras model, and save that with save_weights",
+        NULL, NULL } },
+  { is_tflite, .words = { "is a model of TensorFlow Lite; save the Keras model that it was made of with save_weights",
+                          NULL, NULL } },
+  { is_msgpack,
+    .words
+    = { "is MessagePack, as Flax writes it; load it there, and save it with safetensors.flax.save_file", NULL, NULL } },
   { .magic = "BZh91AY&SY", .n = 10, .words = PACKED ("is compressed with bzip2; unpack it with bzip2 -dk") },
 };
 

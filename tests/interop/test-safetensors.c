@@ -287,6 +287,19 @@ test_kinds (void)
       "7zXZ\0",
       6,
       { "is compressed with xz", "is compressed with xz", "is compressed with xz" } },
+    { "version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
+      56,
+      { "is a pointer of Git LFS", "is a pointer of Git LFS", "is a pointer of Git LFS" } },
+    { "\n<!DOCTYPE html><html>", 22, { "is a web page", "is a web page", NULL } },
+    { "<html lang=\"en\">", 16, { "is a web page", "is a web page", NULL } },
+    { "\x1f\x8b\10", 3, { "is compressed with gzip", NULL, NULL } },
+    { "index\0\0\x57\xfb\x80\x8b\x24\x75\x47\xdb", 15, { "is the index of a checkpoint of TensorFlow", NULL, NULL } },
+    { "\x1c\0\0\0TFL3\x14", 9, { "is a model of TensorFlow Lite", NULL, NULL } },
+    { "\x81\xa6params\x81\xa3"
+      "fc1",
+      13,
+      { "is MessagePack", NULL, NULL } },
+    { "\x81\xa6par\0ms", 8, { NULL, NULL, NULL } },
     { "x,y\n1,2\n", 8, { NULL, NULL, NULL } },
   };
 
