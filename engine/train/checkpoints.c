@@ -135,20 +135,42 @@ is_bias_of_lora (const TrainModel *model, guint weight)
          && (base < 0 || !is_trained (model, loom_net_weight (model->net, (guint)base)));
 }
 
+/* "body.0.fc" of the weight body.0.fc.bias. (transfer full) */
+static char *
+module_of (const char *name)
+{
+  const char *dot = strrchr (name, '.');
+
+  return g_strndup (name, dot != NULL ? (gsize)(dot - name) : strlen (name));
+}
+
+/* PEFT reads a module to save as a whole, with weights that are not trained, and buffers. */
+static void
+add_rest_of_modules (const TrainModel *model, const char *const *modules, GHashTable *trained)
+{
+  for (guint i = 0; i < loom_net_n_weights (model->net); i++)
+    {
+      const LoomNetWeight *weight = loom_net_weight (model->net, i);
+      g_autofree char *module = module_of (weight->name);
+
+      if (!weight->is_factor && g_strv_contains (modules, module) && !g_hash_table_contains (trained, weight->name))
+        g_hash_table_insert (trained, weight->name, g_strconcat (LOOM_ADAPTER_PREFIX, weight->name, NULL));
+    }
+}
+
 /* Notes the names in the adapter of weights that are trained, and returns the modules of those that PEFT has to be
  * told. (transfer full) */
 static char **
 find_trained (const TrainModel *model, GHashTable *trained, gboolean *has_biases)
 {
-  g_autoptr (GStrvBuilder) modules = g_strv_builder_new ();
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
   g_autofree char *last = g_strdup ("");
+  g_auto (GStrv) modules = NULL;
 
   for (guint i = 0; i < loom_net_n_weights (model->net); i++)
     {
       const LoomNetWeight *weight = loom_net_weight (model->net, i);
-      const char *dot = strrchr (weight->name, '.');
-      g_autofree char *module
-          = g_strndup (weight->name, dot != NULL ? (gsize)(dot - weight->name) : strlen (weight->name));
+      g_autofree char *module = module_of (weight->name);
       const gboolean is_bias = is_bias_of_lora (model, i);
 
       if (!is_trained (model, weight))
@@ -159,11 +181,13 @@ find_trained (const TrainModel *model, GHashTable *trained, gboolean *has_biases
                                    : g_strconcat (LOOM_ADAPTER_PREFIX, weight->name, NULL));
       if (weight->is_factor || is_bias || g_str_equal (module, last))
         continue;
-      g_strv_builder_add (modules, module);
+      g_strv_builder_add (builder, module);
       g_free (last);
       last = g_steal_pointer (&module);
     }
-  return g_strv_builder_end (modules);
+  modules = g_strv_builder_end (builder);
+  add_rest_of_modules (model, (const char *const *)modules, trained);
+  return g_steal_pointer (&modules);
 }
 
 /* Writes what is trained, if that is factors of LoRA: a folder that PEFT reads. */

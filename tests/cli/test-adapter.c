@@ -317,6 +317,10 @@ test_biases (void)
   g_autoptr (LoomTensor) bias
       = cli_weight ("biases/adapter/adapter_model.safetensors", "base_model.model.in.base_layer.bias");
   g_assert_nonnull (bias);
+  /* Of a module to save, PEFT needs all weights. */
+  g_autoptr (LoomTensor) whole
+      = cli_weight ("biases/adapter/adapter_model.safetensors", "base_model.model.head.weight");
+  g_assert_nonnull (whole);
   assert_same ("biases-base/weights.safetensors", "biases/weights.safetensors", "in.bias", FALSE);
   const double loaded
       = LOSS ("graph.xml", "--weights", "biases-base/weights.safetensors", "--adapter", "biases/adapter");
