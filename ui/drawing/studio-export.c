@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "engine/loom.h"
+#include "ui/drawing/svg-compact.h"
 
 static cairo_status_t
 append_bytes (void *closure, const unsigned char *data, unsigned int length)
@@ -45,6 +46,9 @@ new_png (GByteArray *out, double width, double height)
 {
   return cairo_image_surface_create (CAIRO_FORMAT_ARGB32, (int)ceil (width), (int)ceil (height));
 }
+
+/* Cairo writes 9,000 bytes for each card. Smaller drawings stay as they are, and can be edited shape by shape. */
+#define PLAIN_SVG 200000
 
 typedef struct
 {
@@ -88,7 +92,9 @@ draw_to_bytes (const Format *format, double width, double height, double scale, 
                    cairo_status_to_string (status));
       return NULL;
     }
-  return g_byte_array_free_to_bytes (out);
+  g_autoptr (GBytes) bytes = g_byte_array_free_to_bytes (out);
+  return format->surface == new_svg && g_bytes_get_size (bytes) > PLAIN_SVG ? studio_svg_compact (bytes)
+                                                                            : g_steal_pointer (&bytes);
 }
 
 gboolean
