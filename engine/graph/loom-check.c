@@ -61,9 +61,11 @@ check_id (const LoomElement *scope, const LoomElement *node, LoomFaults *faults)
   else if (!loom_id_is_valid (id))
     {
       g_autofree char *free_id = loom_scope_free_id (scope, id);
-      LoomFault *fault
-          = loom_faults_add (faults, LOOM_ERROR_SCHEMA, node->line, id, "id",
-                             "An id may contain only letters A to Z, digits and underscores, not “%s”.", id);
+      LoomFault *fault = loom_faults_add (
+          faults, LOOM_ERROR_SCHEMA, node->line, id, "id",
+          "An id may contain only letters A to Z, digits, underscores and hyphens, and must not begin with "
+          "a hyphen; this one is “%s”.",
+          id);
 
       loom_fault_set_fix (fault, "id", free_id, "“%s” would do.", free_id);
     }
@@ -100,7 +102,7 @@ check_scope (const LoomElement *scope, LoomFaults *faults)
           check_end (scope, e, "to", faults);
           break;
         case LOOM_TAG_ARG:
-          if (!loom_id_is_valid (name) || g_ascii_isdigit (name[0]))
+          if (!loom_name_is_valid (name) || g_ascii_isdigit (name[0]))
             loom_faults_add (faults, LOOM_ERROR_SCHEMA, e->line, NULL, "name",
                              "An argument's name may contain only letters, digits and underscores, and must not begin "
                              "with a digit; this one is “%s”.",
@@ -146,7 +148,7 @@ loom_graph_check (const LoomGraph *graph, LoomFaults *faults)
 
       if (e->tag != LOOM_TAG_MODULE)
         continue;
-      if (!loom_id_is_valid (name))
+      if (!loom_name_is_valid (name))
         loom_faults_add (faults, LOOM_ERROR_SCHEMA, e->line, NULL, "name",
                          "A module's name may contain only letters, digits and underscores, not “%s”.",
                          name != NULL ? name : "");

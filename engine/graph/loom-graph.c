@@ -486,7 +486,8 @@ loom_scope_free_id (const LoomElement *scope, const char *wanted)
   g_return_val_if_fail (scope != NULL && wanted != NULL, NULL);
 
   stem = g_strdup (wanted);
-  g_strcanon (stem, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_", '_');
+  if (!loom_id_is_valid (stem))
+    g_strcanon (stem, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_", '_');
   if (stem[0] == 0)
     {
       g_free (stem);
@@ -509,10 +510,19 @@ loom_scope_free_id (const LoomElement *scope, const char *wanted)
     }
 }
 
+#define NAME_LETTERS G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_"
+
+/* Hyphens are in names of PyTorch's modules, such as "block1-0" of RegNet. */
 gboolean
 loom_id_is_valid (const char *id)
 {
-  return id != NULL && id[0] != 0 && strspn (id, G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "_") == strlen (id);
+  return id != NULL && id[0] != 0 && id[0] != '-' && strspn (id, NAME_LETTERS "-") == strlen (id);
+}
+
+gboolean
+loom_name_is_valid (const char *name)
+{
+  return name != NULL && name[0] != 0 && strspn (name, NAME_LETTERS) == strlen (name);
 }
 
 gboolean

@@ -163,7 +163,10 @@ LoomElement *loom_graph_find_path (const LoomGraph *graph, const char *path, Loo
 LoomElement *loom_scope_find_place (const LoomElement *scope, const char *id);
 /* "linear" if it is free, else "linear_2", "linear_3", … */
 char *loom_scope_free_id (const LoomElement *scope, const char *wanted);
+/* Letters, digits and underscores; after the first character also hyphens. */
 gboolean loom_id_is_valid (const char *id);
+/* The same for the name of a module or an argument, which has no hyphens. */
+gboolean loom_name_is_valid (const char *name);
 /* Splits a wire's end "block.0.y" at its first component: node id and port (NULL if omitted). Within a scope an end is
  * ID or ID.PORT. */
 gboolean loom_end_split (const char *end, char **node_id, char **port);

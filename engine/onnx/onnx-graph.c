@@ -11,7 +11,7 @@
  * points. */
 #define COLUMNS 16
 
-/* An id may have letters, digits and single underscores; names are such as "/layer1/conv/Conv". */
+/* An id has letters, digits, underscores and hyphens; names are such as "/layer1/conv/Conv". */
 static char *
 clean_name (const char *name)
 {
@@ -19,7 +19,7 @@ clean_name (const char *name)
 
   for (const char *p = name; *p; p++)
     {
-      if (g_ascii_isalnum (*p))
+      if (g_ascii_isalnum (*p) || (*p == '-' && s->len > 0))
         g_string_append_c (s, *p);
       else if (s->len > 0 && s->str[s->len - 1] != '_')
         g_string_append_c (s, '_');

@@ -199,7 +199,7 @@ static const char *const taken[] = { "False",
 gboolean
 loom_pytorch_is_taken (const char *name)
 {
-  return g_strv_contains (taken, name) || name[0] == '_' || g_ascii_isdigit (name[0])
+  return g_strv_contains (taken, name) || name[0] == '_' || g_ascii_isdigit (name[0]) || strchr (name, '-') != NULL
          || loom_pytorch_helper (name) != NULL;
 }
 
@@ -208,6 +208,7 @@ loom_pytorch_identifier (GHashTable *used, const char *id)
 {
   GString *s = g_string_new (id);
 
+  g_strdelimit (s->str, "-", '_');
   if (g_ascii_isdigit (*id) || *id == '_')
     g_string_prepend (s, "n");
   while (loom_pytorch_is_taken (s->str) || g_hash_table_contains (used, s->str))

@@ -679,10 +679,10 @@ write_formula (const Op *op)
     }
   if (strcmp (op->node->op->name, "custom_function") == 0)
     {
-      /* Paths are unique, and letters, digits and dots. */
-      g_auto (GStrv) parts = g_strsplit (op->node->path, ".", -1);
-      g_autofree char *joined = g_strjoinv ("_", parts), *class_name = g_strdup_printf ("Function_%s", joined);
+      /* Paths are unique, and letters, digits, hyphens and dots. */
+      g_autofree char *class_name = g_strconcat ("Function_", op->node->path, NULL);
 
+      g_strdelimit (class_name, ".-", '_');
       write_function (op, class_name);
       formula = g_strdup_printf ("%s.apply(%s)", class_name, list->str);
     }

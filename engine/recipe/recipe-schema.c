@@ -197,7 +197,7 @@ put_node (LoomXml *out)
   loom_xml_open (out, "define", "name", "node", NULL);
   loom_xml_open (out, "element", "name", "node", NULL);
   loom_xml_open (out, "attribute", "name", "id", NULL);
-  put_pattern (out, "[A-Za-z0-9_]+");
+  put_pattern (out, "[A-Za-z0-9_][A-Za-z0-9_\\-]*");
   loom_xml_close (out);
   loom_xml_open (out, "choice", NULL);
   for (guint i = 0; ops[i] != NULL; i++)

@@ -384,7 +384,7 @@ test_ids (void)
   static const struct
   {
     const char *wanted, *got;
-  } cases[] = { { "linear", "linear" }, { "fc", "fc_2" }, { "a b", "a_b" }, { "", "node" } };
+  } cases[] = { { "linear", "linear" }, { "fc", "fc_2" }, { "a b", "a_b" }, { "a-b", "a-b" }, { "-b", "_b" }, { "", "node" } };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     {
@@ -393,6 +393,9 @@ test_ids (void)
       g_assert_cmpstr (id, ==, cases[i].got);
     }
   g_assert_true (loom_id_is_valid ("0_aZ"));
+  g_assert_true (loom_id_is_valid ("block1-0"));
+  g_assert_false (loom_id_is_valid ("-0"));
+  g_assert_false (loom_name_is_valid ("block1-0"));
   g_assert_false (loom_id_is_valid ("a.b"));
   g_assert_false (loom_id_is_valid ("\xC3\xA9"));
   g_assert_false (loom_end_split (".x", NULL, NULL));

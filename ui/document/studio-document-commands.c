@@ -471,7 +471,7 @@ studio_document_rename (StudioDocument *self, guint64 serial, const char *id, GE
   if (!loom_id_is_valid (id))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-                   "“%s” cannot be a name: use letters without accents, digits and _.", id);
+                   "“%s” cannot be a name: use letters without accents, digits, _ and -.", id);
       return FALSE;
     }
   if (loom_scope_find_node (scope, id) != NULL)

@@ -559,7 +559,7 @@ group_selected (StudioDocument *self, const char *name, GError **error)
   g_array_set_clear_func (g.outputs, (GDestroyNotify)border_clear);
   measure (&g);
   find_borders (&g);
-  g.name = free_module_name (self, name != NULL && loom_id_is_valid (name) ? name : "block");
+  g.name = free_module_name (self, loom_name_is_valid (name) ? name : "block");
   g.id = loom_scope_free_id (g.scope, g.name);
   build_module (&g);
   step = g.n == 1 ? g_strdup_printf (_ ("Group a layer into %s"), g.name)
