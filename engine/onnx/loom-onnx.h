@@ -30,6 +30,7 @@ typedef struct
   /* hints about facts that the model does not contain, for example that its batch norm may be folded */
   GPtrArray *notes;
   gint64 opset; /* of ONNX's own operators */
+  gint64 batch; /* the model's fixed batch, which the graph leaves open; 0: it has none, or the graph keeps it */
 } LoomOnnx;
 
 /* The batch of a model that fixes it. */

@@ -620,6 +620,7 @@ read_once (const void *data, gsize length, const char *name_for_errors, const ch
       done = (!opens || all.fixed_batch > 0) && import_graph (&all, result);
       if (done && opens)
         done = onnx_batch_is_open (&all, result->outputs);
+      result->batch = done && opens ? all.fixed_batch : 0;
       if (done && opens)
         g_ptr_array_add (result->notes,
                          g_strdup_printf ("the model is for batches of %" G_GINT64_FORMAT

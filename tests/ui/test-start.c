@@ -629,6 +629,40 @@ test_model (void)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
+/* A fixed batch is opened unless the question's check box is cleared. */
+static void
+test_batch (void)
+{
+  g_autofree char *from = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "ui", "fixed-batch.onnx", NULL);
+  g_autofree char *text = NULL;
+  gsize length;
+
+  g_assert_true (g_file_get_contents (from, &text, &length, NULL));
+  for (guint keeps = 0; keeps < 2; keeps++)
+    {
+      StudioWindow *window = studio_window_new (application);
+      g_autofree char *name = g_strdup_printf ("batch-%u.onnx", keeps);
+      g_autoptr (GFile) model = write_file (name, "");
+      AdwMessageDialog *dialog;
+      GtkCheckButton *check;
+
+      g_assert_true (g_file_set_contents (g_file_peek_path (model), text, (gssize)length, NULL));
+      gtk_window_present (GTK_WINDOW (window));
+      g_assert_true (drop (window, model));
+      WAIT_FOR (find_question () != NULL);
+      dialog = find_question ();
+      check = GTK_CHECK_BUTTON (adw_message_dialog_get_extra_child (dialog));
+      g_assert_nonnull (strstr (gtk_check_button_get_label (check), "not just 2"));
+      gtk_check_button_set_active (check, keeps == 0);
+      adw_message_dialog_response (dialog, "import");
+      gtk_window_destroy (GTK_WINDOW (dialog));
+      WAIT_FOR (!studio_document_is_empty (studio_window_get_document (window)));
+      const LoomElement *root = loom_graph_root (studio_document_get_graph (studio_window_get_document (window)));
+      g_assert_cmpstr (loom_element_get (loom_scope_find_node (root, "x"), "shape"), ==, keeps == 0 ? "B,3" : "2,3");
+      gtk_window_destroy (GTK_WINDOW (window));
+    }
+}
+
 /* A question that is destroyed without a response ends its import, whose toast nothing else keeps. */
 static void
 test_unanswered (void)
@@ -861,6 +895,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/start/no-table", test_no_table);
   g_test_add_func ("/start/other-files", test_other_files);
   g_test_add_func ("/start/model", test_model);
+  g_test_add_func ("/start/batch", test_batch);
   g_test_add_func ("/start/unanswered", test_unanswered);
   g_test_add_func ("/start/folded", test_folded);
   g_test_add_func ("/start/open-size", test_open_size);

@@ -57,6 +57,7 @@ typedef struct
 {
   char *path;
   char **sizes;
+  gboolean keeps_batch;
 } Request;
 
 static void
@@ -109,7 +110,8 @@ static void
 read_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancellable)
 {
   const Request *request = data;
-  const LoomOnnxInputs inputs = { .sizes = (const char *const *)request->sizes, .batch = LOOM_ONNX_BATCH_AUTO };
+  const LoomOnnxInputs inputs = { .sizes = (const char *const *)request->sizes,
+                                  .batch = request->keeps_batch ? LOOM_ONNX_BATCH_FIXED : LOOM_ONNX_BATCH_AUTO };
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomOnnx) model = NULL;
   StudioImport *self;
@@ -133,7 +135,7 @@ read_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancella
 }
 
 void
-studio_import_read_async (const char *path, const char *const *sizes, GCancellable *cancellable,
+studio_import_read_async (const char *path, const char *const *sizes, gboolean keeps_batch, GCancellable *cancellable,
                           GAsyncReadyCallback callback, gpointer data)
 {
   g_autoptr (GTask) task = g_task_new (NULL, cancellable, callback, data);
@@ -141,6 +143,7 @@ studio_import_read_async (const char *path, const char *const *sizes, GCancellab
 
   request->path = g_strdup (path);
   request->sizes = g_strdupv ((char **)sizes);
+  request->keeps_batch = keeps_batch;
   g_task_set_task_data (task, request, (GDestroyNotify)request_free);
   g_task_run_in_thread (task, read_thread);
 }
@@ -168,6 +171,12 @@ const char *
 studio_import_get_weights_path (const StudioImport *self)
 {
   return self->weights;
+}
+
+gint64
+studio_import_get_batch (const StudioImport *self)
+{
+  return self->model->batch;
 }
 
 guint64

@@ -7,9 +7,9 @@
 /* A model that was read. */
 typedef struct _StudioImport StudioImport;
 
-/* sizes: "height=224", values of open sizes, NULL-terminated, or NULL. */
-void studio_import_read_async (const char *path, const char *const *sizes, GCancellable *cancellable,
-                               GAsyncReadyCallback callback, gpointer data);
+/* sizes: "height=224", values of open sizes, NULL-terminated, or NULL. keeps_batch: a fixed batch stays fixed. */
+void studio_import_read_async (const char *path, const char *const *sizes, gboolean keeps_batch,
+                               GCancellable *cancellable, GAsyncReadyCallback callback, gpointer data);
 /* (transfer full). The error lists every unsupported operator with its node. */
 StudioImport *studio_import_read_finish (GAsyncResult *result, GError **error);
 void studio_import_free (StudioImport *self);
@@ -22,6 +22,8 @@ const char *const *studio_import_get_open_sizes (const StudioImport *self, const
 const char *studio_import_get_path (const StudioImport *self);
 /* That of the weights; NULL: the model has none. */
 const char *studio_import_get_weights_path (const StudioImport *self);
+/* The model's fixed batch, if the graph takes any; else 0. */
+gint64 studio_import_get_batch (const StudioImport *self);
 guint64 studio_import_get_bytes (const StudioImport *self); /* of the weights */
 /* Notes about the model, one sentence per line; "" for none. */
 const char *studio_import_get_notes (const StudioImport *self);

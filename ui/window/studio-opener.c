@@ -208,10 +208,12 @@ typedef struct
   AdwToast *toast;
   GCancellable *cancellable;
   char *path, *name;
-  StudioImport *model; /* NULL: not read yet */
+  StudioImport *model;   /* NULL: not read yet */
+  gboolean is_confirmed; /* it is written without a question */
 } Import;
 
-static void read_model (StudioOpener *self, const char *path, const char *const *sizes);
+static void read_model (StudioOpener *self, const char *path, const char *const *sizes, gboolean keeps_batch,
+                        gboolean is_confirmed);
 
 static void
 import_clear (gpointer data)
@@ -278,8 +280,27 @@ imported_cb (GObject *source, GAsyncResult *result, gpointer data)
 static void
 import_response_cb (AdwMessageDialog *dialog, const char *response, Import *import)
 {
-  if (g_str_equal (response, "import"))
+  g_autoptr (StudioOpener) self = g_weak_ref_get (&import->opener);
+  GtkWidget *check = adw_message_dialog_get_extra_child (dialog);
+
+  if (!g_str_equal (response, "import"))
+    return;
+  if (check == NULL || gtk_check_button_get_active (GTK_CHECK_BUTTON (check)))
     studio_import_save_async (import->model, imported_cb, g_rc_box_acquire (import));
+  else if (self != NULL)
+    read_model (self, import->path, NULL, TRUE, TRUE);
+}
+
+/* A batch that was opened can stay as it is in the model. */
+static GtkWidget *
+batch_check_new (const StudioImport *model)
+{
+  g_autofree char *batch = g_strdup_printf ("%" G_GINT64_FORMAT, studio_import_get_batch (model));
+  g_autofree char *text = g_strdup_printf (_ ("Take any number of samples at once, not just %s"), batch);
+  GtkWidget *check = gtk_check_button_new_with_label (text);
+
+  gtk_check_button_set_active (GTK_CHECK_BUTTON (check), TRUE);
+  return check;
 }
 
 /* "Import “mlp.onnx”?", with the files that are written and their folder. */
@@ -298,6 +319,8 @@ ask_before_import (StudioOpener *self, Import *import)
             : g_strdup_printf (_ ("The graph is written to %1$s as %2$s."), folder, graph_name);
   AdwMessageDialog *dialog = studio_question_new (self->window, heading, body);
 
+  if (studio_import_get_batch (import->model) > 0)
+    adw_message_dialog_set_extra_child (dialog, batch_check_new (import->model));
   adw_message_dialog_add_response (dialog, "import", _ ("_Import"));
   adw_message_dialog_set_response_appearance (dialog, "import", ADW_RESPONSE_SUGGESTED);
   adw_message_dialog_set_default_response (dialog, "import");
@@ -315,7 +338,7 @@ sizes_response_cb (AdwMessageDialog *dialog, const char *response, Import *impor
     {
       g_auto (GStrv) sizes = studio_size_form_get_sizes (adw_message_dialog_get_extra_child (dialog));
 
-      read_model (self, import->path, (const char *const *)sizes);
+      read_model (self, import->path, (const char *const *)sizes, FALSE, FALSE);
     }
 }
 
@@ -356,17 +379,20 @@ model_read_cb (GObject *source, GAsyncResult *result, gpointer data)
 
       if (names != NULL)
         ask_for_sizes (self, import, names, why);
+      else if (import->is_confirmed)
+        studio_import_save_async (import->model, imported_cb, g_rc_box_acquire (import));
       else
         ask_before_import (self, import);
     }
 }
 
 static void
-read_model (StudioOpener *self, const char *path, const char *const *sizes)
+read_model (StudioOpener *self, const char *path, const char *const *sizes, gboolean keeps_batch, gboolean is_confirmed)
 {
   g_autofree char *text = NULL;
   Import *import = g_rc_box_new0 (Import);
 
+  import->is_confirmed = is_confirmed;
   import->path = g_strdup (path);
   import->name = g_path_get_basename (path);
   text = g_markup_printf_escaped (_ ("Reading “%s”…"), import->name);
@@ -378,7 +404,7 @@ read_model (StudioOpener *self, const char *path, const char *const *sizes)
   g_signal_connect_object (import->toast, "button-clicked", G_CALLBACK (g_cancellable_cancel), import->cancellable,
                            G_CONNECT_SWAPPED);
   studio_page_add_toast (studio_tabs_get_page (self->tabs), import->toast);
-  studio_import_read_async (path, sizes, import->cancellable, model_read_cb, import);
+  studio_import_read_async (path, sizes, keeps_batch, import->cancellable, model_read_cb, import);
 }
 
 static void
@@ -387,7 +413,7 @@ take_model (StudioOpener *self, GFile *file)
   g_autofree char *path = g_file_get_path (file);
 
   if (path != NULL)
-    read_model (self, path, NULL);
+    read_model (self, path, NULL, FALSE, FALSE);
 }
 
 /* ---- weights ---------------------------------------------------------------------- */
