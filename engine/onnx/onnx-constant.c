@@ -134,7 +134,7 @@ onnx_tensor_wire (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weigh
   if (is_weight && onnx_is_buffer (c, name))
     return parameter_node (c, t, name, TRUE);
   if (t->count == 0
-      || (all_finite (t) && !(is_weight && is_float && t->count > 1)
+      || (all_finite (t) && !(is_weight && onnx_is_trained (c->all, name, t))
           && (onnx_tensor_is_uniform (t) || t->count <= MAX_CONSTANT)))
     return constant_node (c, t, name);
   const OnnxWire *table = !is_weight || !is_float || is_computed (c, name) ? table_node (c, t) : NULL;

@@ -499,8 +499,7 @@ onnx_fold (OnnxImport *all, const Onnx__NodeProto *node, gboolean given, guint d
       f.in[i] = value != NULL ? onnx_known (all, node->input[i], given, depth) : NULL;
       if (*node->input[i] && f.in[i] == NULL)
         return NULL;
-      if (value != NULL && value->is_weight && loom_dtype_is_float (value->constant->dtype)
-          && value->constant->count > 1)
+      if (value != NULL && value->is_weight && onnx_is_trained (all, value->name, value->constant))
         return NULL;
     }
   if (f.n == 0 && row->fold != fold_constant)

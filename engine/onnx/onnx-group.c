@@ -217,6 +217,52 @@ assign_unnamed (OnnxGroups *t, OnnxNode *node)
   g_hash_table_insert (t->group_of, node, at != NULL ? at : t->root);
 }
 
+/* The nodes whose group is g, or inside it. (transfer container) */
+static GPtrArray *
+nodes_within (const OnnxGroups *t, const GPtrArray *live, const OnnxGroup *g)
+{
+  GPtrArray *nodes = g_ptr_array_new ();
+
+  for (guint i = 0; i < live->len; i++)
+    {
+      const OnnxGroup *at = g_hash_table_lookup (t->group_of, live->pdata[i]);
+
+      if (at != NULL && onnx_group_is_within (at, g))
+        g_ptr_array_add (nodes, live->pdata[i]);
+    }
+  return nodes;
+}
+
+static gboolean
+has_fixed_weight (const OnnxNode *node)
+{
+  for (guint k = 0; k < node->weights->len; k++)
+    if (!onnx_may_detach (node, node->weights->pdata[k]) && ((const OnnxWeight *)node->weights->pdata[k])->name != NULL)
+      return TRUE;
+  return FALSE;
+}
+
+/* Batch norm in a module with an activation, as timm has it, keeps its statistics: they are named after the module if
+ * the module is this layer, so the other nodes move to the module around it. */
+static void
+move_out_companions (OnnxGroups *t, const GPtrArray *live, const OnnxNode *node, OnnxGroup *g)
+{
+  g_autoptr (GPtrArray) nodes = has_fixed_weight (node) && g->outer != NULL ? nodes_within (t, live, g) : NULL;
+
+  for (guint i = 0; nodes != NULL && i < nodes->len; i++)
+    if (nodes->pdata[i] != node && ((const OnnxNode *)nodes->pdata[i])->weights->len > 0)
+      return;
+  if (nodes == NULL || g_hash_table_lookup (t->by_path, path_of (node)) != g)
+    return;
+  for (guint i = 0; i < nodes->len; i++)
+    if (nodes->pdata[i] != node)
+      {
+        g_hash_table_insert (t->group_of, nodes->pdata[i], g->outer);
+        g->outer->computes = TRUE;
+      }
+  g_ptr_array_set_size (g->groups, 0);
+}
+
 /* A layer's weights are named after it. Where the state dict has another name (in_proj_weight, or a layer with other
  * nodes in its module), they become parameters of that name. */
 static void
@@ -224,6 +270,13 @@ detach_weights (OnnxGroups *t, GPtrArray *live)
 {
   g_autoptr (GHashTable) sizes = g_hash_table_new (NULL, NULL); /* OnnxGroup → number of its nodes */
 
+  for (guint i = 0; i < live->len; i++)
+    {
+      OnnxGroup *g = g_hash_table_lookup (t->group_of, live->pdata[i]);
+
+      if (g != NULL && ((const OnnxNode *)live->pdata[i])->weights->len > 0)
+        move_out_companions (t, live, live->pdata[i], g);
+    }
   for (guint i = 0; i < live->len; i++)
     {
       OnnxGroup *g = g_hash_table_lookup (t->group_of, live->pdata[i]);
@@ -242,7 +295,7 @@ detach_weights (OnnxGroups *t, GPtrArray *live)
           OnnxWeight *weight = node->weights->pdata[k];
           g_autofree char *own = g_strdup_printf ("%s.%s", path_of (node), weight->port);
 
-          if (weight->name == NULL || (is_alone && g_str_equal (own, weight->name)))
+          if (weight->name == NULL || (is_alone && g_str_equal (own, weight->name)) || !onnx_may_detach (node, weight))
             k++;
           else
             {

@@ -499,6 +499,23 @@ has_paths (const OnnxImport *all)
   return FALSE;
 }
 
+/* Outputs are the last ones, in the model's order. */
+static void
+append_members (OnnxImport *all, const GPtrArray *members)
+{
+  g_autoptr (GPtrArray) outputs = g_ptr_array_new ();
+
+  for (guint i = 0; i < members->len; i++)
+    {
+      OnnxNode *node = members->pdata[i];
+
+      g_ptr_array_add (node->op->role == LOOM_ROLE_OUTPUT ? outputs : all->nodes, node);
+    }
+  g_ptr_array_sort (outputs, onnx_by_position);
+  for (guint i = 0; i < outputs->len; i++)
+    g_ptr_array_add (all->nodes, outputs->pdata[i]);
+}
+
 void
 onnx_make_modules (OnnxImport *all)
 {
@@ -530,8 +547,7 @@ onnx_make_modules (OnnxImport *all)
         g_hash_table_insert (all->ids, g_strdup (node->id), GUINT_TO_POINTER (1));
     }
   name_members (all, members);
-  for (guint i = 0; i < members->len; i++)
-    g_ptr_array_add (all->nodes, members->pdata[i]);
+  append_members (all, members);
   onnx_groups_clear (&t.groups);
   g_hash_table_unref (t.by_text);
 }

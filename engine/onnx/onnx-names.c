@@ -208,6 +208,14 @@ onnx_signature (OnnxImport *all)
     }
 }
 
+gboolean
+onnx_is_trained (const OnnxImport *all, const char *name, const LoomTensor *t)
+{
+  return loom_dtype_is_float (t->dtype)
+         && (t->count > 1
+             || (name != NULL && GPOINTER_TO_INT (g_hash_table_lookup (all->kinds, name)) == ONNX_KIND_PARAMETER));
+}
+
 const char *
 onnx_state_name (const OnnxImport *all, const OnnxValue *value)
 {
@@ -366,16 +374,16 @@ onnx_note_lost (const OnnxImport *all, GPtrArray *notes)
         if (((const OnnxWeight *)weights->pdata[k])->name != NULL)
           g_hash_table_add (known, ((OnnxWeight *)weights->pdata[k])->name);
     }
+  /* The call of a folded batch norm is that of the convolution's node. */
+  g_hash_table_iter_init (&iter, all->kinds);
+  while (g_hash_table_iter_next (&iter, &key, NULL))
+    norms += g_str_has_suffix (key, ".running_var") && !g_hash_table_contains (known, key);
   add_called (all, known);
   g_hash_table_iter_init (&iter, all->kinds);
   while (g_hash_table_iter_next (&iter, &key, &value))
-    if (!g_hash_table_contains (known, key))
-      {
-        norms += g_str_has_suffix (key, ".running_var");
-        if (GPOINTER_TO_INT (value) == ONNX_KIND_PARAMETER)
-          g_ptr_array_add (lost, key);
-      }
-  if (lost->len == 0)
+    if (GPOINTER_TO_INT (value) == ONNX_KIND_PARAMETER && !g_hash_table_contains (known, key))
+      g_ptr_array_add (lost, key);
+  if (lost->len == 0 && norms == 0)
     return;
   g_ptr_array_sort (lost, by_name);
   g_autofree char *names = list_names (lost);

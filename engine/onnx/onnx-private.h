@@ -285,6 +285,9 @@ char *onnx_module_path (const Onnx__NodeProto *node, GHashTable *classes);
 /* Reads the kinds of the names in the state dict, and which inputs carry them; both are empty if the model does
  * not say. */
 void onnx_signature (OnnxImport *all);
+/* TRUE if training changes the tensor of this name: the exporter says so, or it has several numbers and may be a
+ * weight. */
+gboolean onnx_is_trained (const OnnxImport *all, const char *name, const LoomTensor *t);
 /* The name of a value in the state dict; NULL if it has none. */
 const char *onnx_state_name (const OnnxImport *all, const OnnxValue *value);
 /* Finds of which weights the node's tables are copies that the exporter made. */

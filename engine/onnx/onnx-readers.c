@@ -14,15 +14,21 @@ onnx_readers_add (GHashTable *all, OnnxNode *reader, const OnnxWire *wire)
   g_ptr_array_add (readers, reader);
 }
 
-/* The index of a port of weights among the inputs of an operator. */
-static guint
+/* The index of a port of weights among the inputs of an operator; −1 for a buffer that is no port (the statistics of
+ * batch norm). */
+static int
 port_index (const LoomOp *op, const char *port)
 {
-  guint k = 0;
+  for (int k = 0; op->inputs[k].name != NULL; k++)
+    if (g_str_equal (op->inputs[k].name, port))
+      return k;
+  return -1;
+}
 
-  while (!g_str_equal (op->inputs[k].name, port))
-    k++;
-  return k;
+gboolean
+onnx_may_detach (const OnnxNode *node, const OnnxWeight *weight)
+{
+  return port_index (node->op, weight->port) >= 0;
 }
 
 void
@@ -31,7 +37,7 @@ onnx_detach_weight (OnnxImport *all, GHashTable *readers_of, OnnxNode *node, Onn
   OnnxNode *parameter = onnx_node_new (all, loom_op ("parameter"), weight->port);
   LoomShape shape = loom_tensor_shape (weight->tensor);
   g_autofree char *sizes = loom_shape_to_attribute (&shape);
-  guint k = port_index (node->op, weight->port);
+  const guint k = (guint)port_index (node->op, weight->port);
 
   onnx_node_set (parameter, "shape", sizes);
   onnx_node_set (parameter, "init", "zeros");

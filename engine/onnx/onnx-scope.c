@@ -199,7 +199,7 @@ is_copied (const OnnxValue *value)
 {
   const LoomTensor *t = value->constant;
 
-  if (t == NULL || !value->is_weight || t->count == 1 || !loom_dtype_is_float (t->dtype))
+  if (t == NULL || !value->is_weight || !onnx_is_trained (value->home, value->name, t))
     return t != NULL;
   return value->wire == NULL && GPOINTER_TO_UINT (g_hash_table_lookup (value->home->uses, value->name)) == 1;
 }

@@ -109,6 +109,68 @@ test_modules (void)
     }
 }
 
+/* Scores that are −∞ where a mask says so are attention with that mask. */
+static void
+test_masked (void)
+{
+  g_autoptr (LoomOnnx) read = read_model ("masked-plain");
+  g_autofree char *xml = loom_graph_write (read->graph, NULL);
+  guint n = 0;
+
+  for (const char *at = xml; (at = strstr (at, " op=\"scaled_dot_product_attention\"")) != NULL; at++)
+    n++;
+  if (n != 2 || strstr (xml, " op=\"softmax\"") != NULL)
+    g_error ("%u of 2 are attention:\n%s", n, xml);
+}
+
+/* PyTorch's names and the order of outputs stay. Numbers that are parameters are trained. */
+static void
+test_names (void)
+{
+  static const char *const names[] = { "conv.weight",
+                                       "bn.weight",
+                                       "bn.bias",
+                                       "bn.running_mean",
+                                       "bn.running_var",
+                                       "bn.num_batches_tracked",
+                                       "stage.block1-0.weight",
+                                       "stage.block1-0.bias",
+                                       "star.scale",
+                                       "star.bias" };
+  g_autoptr (LoomOnnx) read = read_model ("names-plain");
+  g_autofree char *xml = loom_graph_write (read->graph, NULL);
+  const char *first = NULL, *second = NULL;
+
+  g_assert_cmpuint (read->weights->len, ==, G_N_ELEMENTS (names));
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      gboolean found = FALSE;
+
+      for (guint k = 0; k < read->weights->len; k++)
+        found = found || g_str_equal (((LoomNamedTensor *)read->weights->pdata[k])->name, names[i]);
+      if (!found)
+        g_error ("no weight is named %s:\n%s", names[i], xml);
+    }
+  for (guint i = 0; i < 2; i++)
+    {
+      const LoomOnnxPort *port = read->outputs->pdata[i];
+      g_autofree char *node = g_strdup_printf ("<node id=\"%s\" op=\"output\"/>", port->node);
+
+      *(i == 0 ? &first : &second) = strstr (xml, node);
+    }
+  g_assert_true (first != NULL && second != NULL && first < second);
+}
+
+/* The default export folds batch norm, although the calls of nodes still name its weights. */
+static void
+test_folded_norm (void)
+{
+  g_autoptr (LoomOnnx) read = read_model ("names-dynamo");
+
+  g_assert_cmpuint (read->notes->len, ==, 1);
+  g_assert_true (g_str_has_prefix (read->notes->pdata[0], "The exporter folded 1 batch norm "));
+}
+
 static void
 add (const char *name)
 {
@@ -175,6 +237,9 @@ TEST_FILE (argc, argv)
                                         "states",
                                         "bits",
                                         "mobilenet-plain",
+                                        "names-plain",
+                                        "names-dynamo",
+                                        "masked-plain",
                                         "sklearn-logistic",
                                         "sklearn-logistic-binary",
                                         "sklearn-forest",
@@ -193,6 +258,9 @@ TEST_FILE (argc, argv)
     add (layers[i]);
   g_test_add_func ("/onnx-exports/plain", test_plain);
   g_test_add_func ("/onnx-exports/modules", test_modules);
+  g_test_add_func ("/onnx-exports/masked", test_masked);
+  g_test_add_func ("/onnx-exports/names", test_names);
+  g_test_add_func ("/onnx-exports/folded-norm", test_folded_norm);
   g_test_add_func ("/onnx-exports/tied", test_tied);
   return g_test_run ();
 }

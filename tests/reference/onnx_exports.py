@@ -27,7 +27,8 @@ TOLERANCE = 1e-5
 NAMES = ("pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy", "pkg.torch.onnx.fx_node",
          "pkg.torch.export.ExportedProgram.graph_signature")
 STORED = ("blocks", "gpt", "mlp", "super-resolution", "unet", "lstm", "gru")
-STORED_PLAIN = ("mobilenet",)
+STORED_NEW = ("names",)
+STORED_PLAIN = ("mobilenet", "names", "masked")
 # Name, whether it is the present one, and its options: from set 23 on attention and root-mean-square norms are operators;
 # without optimisation batch norm stays, and constants are computed by nodes.
 EXPORTERS = (("dynamo", True, {}), ("dynamo-23", True, {"opset_version": 23}), ("plain", True, {"optimize": False}),
@@ -118,7 +119,7 @@ def main():
         for exporter, dynamo, given in EXPORTERS:
             if not dynamo and name in onnx_nets.NEW_EXPORTER:
                 continue
-            stored = STORED_PLAIN if exporter == "plain" else STORED
+            stored = STORED_PLAIN if exporter == "plain" else STORED + (STORED_NEW if dynamo else ())
             if args.store and name in stored and "opset_version" not in given:
                 store(name, dynamo, given, os.path.join(args.store, f"{name}-{exporter}"))
             for open_batch in (False, True) if not args.store else ():

@@ -261,7 +261,59 @@ class Blocks(nn.Module):
         return self.head(self.act(x).mean(1))
 
 
+class NormAct(nn.BatchNorm2d):
+    """Batch norm with an activation inside, as timm has it."""
+
+    def __init__(self, channels):
+        super().__init__(channels)
+        self.act = nn.ReLU()
+
+    def forward(self, x):
+        return self.act(super().forward(x))
+
+
+class StarReLU(nn.Module):
+    """Trained numbers, one with and one without a dimension."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale, self.bias = nn.Parameter(torch.tensor([0.9])), nn.Parameter(torch.tensor(-0.4))
+
+    def forward(self, x):
+        return self.scale * F.relu(x) ** 2 + self.bias
+
+
+class Names(nn.Module):
+    """A module with a hyphen in its name, and outputs of which the first one is computed last."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.bn, self.stage, self.star = nn.Conv2d(3, 4, 3, bias=False), NormAct(4), nn.Sequential(), StarReLU()
+        self.stage.add_module("block1-0", nn.Conv2d(4, 5, 1))
+
+    def forward(self, x):
+        x = self.bn(self.conv(x))
+        return self.star(self.stage(x)).mean((2, 3)), x
+
+
+class Masked(nn.Module):
+    """Attention, written out, with −∞ where a buffer and where the data say so."""
+
+    def __init__(self):
+        super().__init__()
+        self.qkv = nn.Linear(8, 24)
+        self.register_buffer("mask", torch.ones(5, 5, dtype=torch.bool).tril())
+
+    def forward(self, x):
+        q, k, v = (part.unflatten(-1, (2, 4)).transpose(1, 2) for part in self.qkv(x).chunk(3, -1))
+        scores = q @ k.transpose(-1, -2) / 2
+        hidden = (x.sum(-1) < -2)[:, None, None, :]
+        return torch.where(self.mask, scores, -torch.inf).softmax(-1) @ v + scores.masked_fill(hidden, -torch.inf).softmax(-1) @ v
+
+
 MODELS = {
+    "masked": (Masked, lambda n: torch.randn(n, 5, 8)),
+    "names": (Names, lambda n: torch.randn(n, 3, 5, 6)),
     "blocks": (Blocks, lambda n: torch.randn(n, 3, 16, 16)),
     "mlp": (Mlp, lambda n: torch.randn(n, 2, 3, 4)),
     "lenet": (LeNet, lambda n: torch.rand(n, 1, 28, 28)),
