@@ -4,6 +4,7 @@
  * Each node that was just imported is compared with the last node of each pattern. A pattern is recovered only if the
  * operator computes the same numbers, apart from rounding; nodes that nothing else reads are not written. */
 #include "engine/onnx/onnx-private.h"
+#include "engine/ops/loom-table.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -158,6 +159,14 @@ recover_activation (OnnxCtx *c, const OnnxWire *y)
   return NULL;
 }
 
+/* A weight of the state dict that nothing else reads. */
+static gboolean
+is_single_weight (OnnxCtx *c, const OnnxWire *wire)
+{
+  return is_op (wire, "parameter") && wire->node->weight_path != NULL && attribute (wire, "frozen") == NULL
+         && GPOINTER_TO_UINT (g_hash_table_lookup (c->all->uses, wire->node->weight_path)) == 1;
+}
+
 /* ---- RMSNorm --------------------------------------------------------------------- */
 
 /* x if the wire is 1/√(mean (x²) + eps) over the last dimension, which is kept. */
@@ -196,12 +205,10 @@ recover_rms_norm (OnnxCtx *c, const OnnxWire *y)
         int rank = x != NULL ? x->type.shape.rank : 0;
         LoomShape tail = { .rank = 1 };
 
-        if (rank < 1 || !is_op (w, "parameter") || w->node->weight_path == NULL || attribute (w, "frozen") != NULL
-            || w->type.shape.rank != 1 || inverse_root (input (z, 1 - k), &eps) != x
+        if (rank < 1 || !is_single_weight (c, w) || w->type.shape.rank != 1
+            || inverse_root (input (z, 1 - k), &eps) != x
             || !loom_dim_equal (w->type.shape.dim[0], x->type.shape.dim[rank - 1])
             || !loom_dim_is_known (w->type.shape.dim[0]))
-          continue;
-        if (GPOINTER_TO_UINT (g_hash_table_lookup (c->all->uses, w->node->weight_path)) != 1)
           continue;
         tail.dim[0] = w->type.shape.dim[0];
         y = onnx_emit (c, "rms_norm", ONNX_IN (x), "normalized_shape", onnx_dims (c, &tail), "eps",
@@ -232,6 +239,9 @@ untransposed (OnnxCtx *c, const OnnxWire *wire)
     return NULL;
   if (has_dims (wire, "0,1,3,2"))
     return input (wire, 0);
+  /* Of [B, S, H, E] in one step. */
+  if (has_dims (wire, "0,2,3,1"))
+    return onnx_permute (c, input (wire, 0), (const gint64[]){ 0, 2, 1, 3 });
   if (!is_op (wire, "reshape") || !has_dims (input (wire, 0), "0,2,1")
       || !is_op (input (input (wire, 0), 0), "reshape"))
     return NULL;
@@ -267,7 +277,38 @@ is_causal_mask (const OnnxWire *mask)
   return TRUE;
 }
 
-/* softmax (q kᵀ scale + mask) v; rows of which everything is masked may be 0 instead of NaN, as they are here. */
+static gboolean
+is_minus_infinity (const OnnxWire *wire)
+{
+  const char *data = is_op (wire, "constant") ? attribute (wire, "data") : NULL;
+  double value;
+
+  return data != NULL && wire->type.shape.rank == 0 && wire->type.dtype == LOOM_F32
+         && loom_table_decode (data, LOOM_F32, 1, &value) && isinf (value) && value < 0;
+}
+
+/* The scores if the wire is a choice between them and −∞; *mask receives the pairs that take part, as bool. */
+static const OnnxWire *
+masked_scores (OnnxCtx *c, const OnnxWire *wire, const OnnxWire **mask)
+{
+  for (guint i = 1; is_op (wire, "where") && i < 3; i++)
+    if (is_minus_infinity (input (wire, 3 - i)) && input (wire, i) != NULL && input (wire, i)->type.shape.rank == 4)
+      {
+        const OnnxWire *condition = input (wire, 0);
+        const Product scores = product_of (input (wire, i));
+
+        if (scores.n != 1 || !is_op (scores.factor[0], "matmul"))
+          return NULL;
+        *mask = i == 1                             ? condition
+                : is_op (condition, "logical_not") ? input (condition, 0)
+                                                   : onnx_unary (c, "logical_not", condition);
+        return input (wire, i);
+      }
+  return NULL;
+}
+
+/* softmax (q kᵀ scale + mask) v, or with −∞ in place of scores; rows of which everything is masked may be 0 instead of
+ * NaN, as they are here. */
 static const OnnxWire *
 recover_attention (OnnxCtx *c, const OnnxWire *y)
 {
@@ -284,7 +325,8 @@ recover_attention (OnnxCtx *c, const OnnxWire *y)
   if (dim != NULL && !g_str_equal (dim, "-1") && !g_str_equal (dim, "3"))
     return NULL;
   logits = input (weights, 0);
-  scores = product_of (logits);
+  const OnnxWire *chosen = masked_scores (c, logits, &mask);
+  scores = product_of (chosen != NULL ? chosen : logits);
   for (guint i = 0; is_op (logits, "add") && i < 2 && mask == NULL; i++)
     {
       scores = product_of (input (logits, i));
@@ -292,7 +334,7 @@ recover_attention (OnnxCtx *c, const OnnxWire *y)
         mask = input (logits, 1 - i);
     }
   if (scores.n != 1 || !is_op (scores.factor[0], "matmul") || (is_op (logits, "add") && mask == NULL)
-      || (mask != NULL && !loom_dtype_is_float (mask->type.dtype)))
+      || (mask != NULL && chosen == NULL && !loom_dtype_is_float (mask->type.dtype)))
     return NULL;
   left = product_of (input (scores.factor[0], 0));
   right = product_of (input (scores.factor[0], 1));
@@ -311,7 +353,8 @@ recover_attention (OnnxCtx *c, const OnnxWire *y)
 
 /* ---- tied linear layers --------------------------------------------------------------------- */
 
-/* A product with a transposed weight of another layer is a linear layer that is tied to it. */
+/* A product with a transposed weight of another layer is a linear layer that is tied to it; with a weight of its own it
+ * is that layer, as exports without optimisation have it. */
 static const OnnxWire *
 recover_tied (OnnxCtx *c, const OnnxWire *y)
 {
@@ -319,10 +362,16 @@ recover_tied (OnnxCtx *c, const OnnxWire *y)
 
   if (has_dims (turned, "1,0"))
     w = input (turned, 0);
-  if (w == NULL || w->type.shape.rank != 2 || g_str_equal (w->port, "out") || !loom_dim_is_known (w->type.shape.dim[0]))
+  if (w == NULL || w->type.shape.rank != 2 || !loom_dim_is_known (w->type.shape.dim[0]))
     return NULL;
-  return onnx_emit (c, "linear", ONNX_IN (x, w), "out_features",
-                    onnx_text (c, "%" G_GINT64_FORMAT, w->type.shape.dim[0].coef), "bias", "false", NULL);
+  const gboolean is_own = is_single_weight (c, w);
+  if (g_str_equal (w->port, "out") && (!is_op (w, "parameter") || attribute (w, "frozen") != NULL))
+    return NULL;
+  y = onnx_emit (c, "linear", ONNX_IN (x, is_own ? NULL : w), "out_features",
+                 onnx_text (c, "%" G_GINT64_FORMAT, w->type.shape.dim[0].coef), "bias", "false", NULL);
+  if (is_own)
+    onnx_take_weight (c, y, "weight", w->node);
+  return y;
 }
 
 /* ---- linear layers between reshapes -------------------------------------------------------- */

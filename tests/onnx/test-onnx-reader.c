@@ -910,6 +910,69 @@ test_dynamic_images (void)
     }
 }
 
+/* Integers value, value + 1, … of this shape. */
+static GByteArray *
+shaped_numbers (const char *name, guint rank, const gint64 *dims, gint64 value)
+{
+  GByteArray *t = g_byte_array_new ();
+  gint64 n = 1;
+
+  for (guint i = 0; i < rank; i++)
+    {
+      put_int (t, 1, dims[i]);
+      n *= dims[i];
+    }
+  put_int (t, 2, 7);
+  for (gint64 i = 0; i < n; i++)
+    put_int (t, 7, value + i);
+  put_text (t, 8, name);
+  return t;
+}
+
+/* Integers of a quantised LSTM become its weights, turned: row i of W [4, features] is column i of the integers. */
+static void
+test_quantized_lstm (void)
+{
+  static const gint64 x[] = { 5, 2, 3 }, y[] = { 5, 1, 2, 1 };
+  GByteArray *g = g_byte_array_new (), *n = node ("DynamicQuantizeLSTM", "", "x w r      ws wz rs rz", "y");
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  guint found = 0;
+
+  put_text (n, 7, "com.microsoft");
+  put_attribute (n, "hidden_size", 1);
+  put_part (g, 5, shaped_numbers ("w", 3, (gint64[]){ 1, 3, 4 }, 1));
+  put_part (g, 5, shaped_numbers ("r", 3, (gint64[]){ 1, 1, 4 }, 1));
+  put_part (g, 5, tensor ("ws", 1, (gint64[]){ 1 }, 1, 2));
+  put_part (g, 5, numbers ("wz", 1, 1, (gint64[]){ 5 }));
+  put_part (g, 5, tensor ("rs", 2, (gint64[]){ 1, 4 }, 4, 1));
+  put_part (g, 5, numbers ("rz", 1, 4, (gint64[]){ 0, 1, 0, 1 }));
+  put_part (g, 11, port ("x", 3, x));
+  put_part (g, 12, port ("y", 4, y));
+  put_part (g, 1, n);
+  g_autoptr (GByteArray) bytes = model (g, 17);
+  g_autoptr (LoomOnnx) read = loom_onnx_read_data (bytes->data, bytes->len, "m.onnx", NULL, faults, NULL);
+
+  g_autofree char *why = loom_faults_length (faults) > 0 ? loom_fault_to_string (loom_faults_get (faults, 0)) : NULL;
+  g_assert_cmpstr (why, ==, NULL);
+  g_assert_nonnull (read);
+  g_assert_cmpuint (read->notes->len, >=, 1);
+  for (guint i = 0; i < read->weights->len; i++)
+    {
+      const LoomNamedTensor *weight = read->weights->pdata[i];
+      /* Gates i o f c are i f c o in PyTorch's order. */
+      static const double input[] = { -8, 0, 8, -4, 4, 12, -2, 6, 14, -6, 2, 10 }, state[] = { 1, 9, 12, 2 };
+
+      if (g_str_has_suffix (weight->name, "weight_ih_l0"))
+        for (guint k = 0; k < G_N_ELEMENTS (input); k++)
+          g_assert_cmpfloat (loom_tensor_get (weight->tensor, k), ==, input[k]);
+      if (g_str_has_suffix (weight->name, "weight_hh_l0"))
+        for (guint k = 0; k < G_N_ELEMENTS (state); k++)
+          g_assert_cmpfloat (loom_tensor_get (weight->tensor, k), ==, state[k]);
+      found += g_str_has_suffix (weight->name, "h_l0");
+    }
+  g_assert_cmpuint (found, ==, 2);
+}
+
 /* Slices of constants, seen in the shape that a Reshape makes of them. */
 static void
 test_folded_slices (void)
@@ -1354,6 +1417,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/onnx-reader/external", test_external);
   g_test_add_func ("/onnx-reader/negative-sizes", test_negative_sizes);
   g_test_add_func ("/onnx-reader/dynamic-images", test_dynamic_images);
+  g_test_add_func ("/onnx-reader/quantized-lstm", test_quantized_lstm);
   g_test_add_func ("/onnx-reader/folded-slices", test_folded_slices);
   g_test_add_func ("/onnx-reader/folded-integers", test_folded_integers);
   g_test_add_func ("/onnx-reader/small-integers", test_small_integers);
