@@ -4,6 +4,7 @@
  * the reset gate after the product. onnx-map-cell.c composes all others as a loop over a cell. */
 #include "engine/onnx/onnx-recurrent.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_HIDDEN 1000000
@@ -375,7 +376,81 @@ map_lstm (OnnxCtx *c)
   map_layer (c, (OnnxRecurrent){ .gates = 4, .op = "lstm" });
 }
 
+/* ---- com.microsoft ----------------------------------------------------------------- */
+
+/* [directions, features, gates · hidden] integers as floats [directions, gates · hidden, features]. There is a scale
+ * and a zero point for each direction, or for each column too. NULL: they do not fit. */
+static LoomTensor *
+turned_weight (const LoomTensor *t, const LoomTensor *scale, const LoomTensor *zero)
+{
+  const gint64 columns = t->rank == 3 ? t->dim[2] : 0, rows = t->rank == 3 ? t->dim[1] : 0;
+  const gint64 n = t->rank == 3 ? t->dim[0] * columns : 0;
+  LoomTensor *y;
+
+  if (n == 0 || (scale->count != t->dim[0] && scale->count != n) || zero->count != scale->count)
+    return NULL;
+  y = loom_tensor_new (LOOM_F32, 3, (gint64[]){ t->dim[0], columns, rows }, NULL);
+  for (gint64 i = 0; y != NULL && i < t->count; i++)
+    {
+      const gint64 column = i % columns, row = i / columns % rows, direction = i / columns / rows;
+      const gint64 at = scale->count == n ? direction * columns + column : direction;
+      const double centred = loom_tensor_get (t, i) - loom_tensor_get (zero, at);
+
+      ((float *)y->data)[(direction * columns + column) * rows + row]
+          = (float)centred * (float)loom_tensor_get (scale, at);
+    }
+  return y;
+}
+
+/* Lets input i of the node be the floats of its integers. */
+static void
+widen_weight (OnnxCtx *c, guint i, guint scales)
+{
+  const LoomTensor *t = onnx_const (c, i, i == ONNX_RNN_W ? "W" : "R"), *scale = onnx_const (c, scales, "scale"),
+                   *zero = onnx_const (c, scales + 1, "zero point");
+  LoomTensor *y = c->failed ? NULL : turned_weight (t, scale, zero);
+  char **name = &c->node->input[i];
+  const char *wide;
+  OnnxValue *value;
+
+  if (y == NULL)
+    {
+      onnx_fail (c, "its weights, scales and zero points do not fit.");
+      return;
+    }
+  wide = onnx_text (c, "%s.%s.floats", *c->node->output[0] ? c->node->output[0] : "y", *name);
+  value = onnx_declare (c->all, wide);
+  if (value->constant != NULL)
+    loom_tensor_unref (value->constant);
+  value->constant = y;
+  value->is_weight = TRUE;
+  /* The model was unpacked with malloc(). */
+  *name = realloc (*name, strlen (wide) + 1);
+  strcpy (*name, wide);
+}
+
+/* Inputs 8 to 11 are scales and zero points of W and R. The layer is computed, and trained, in floats: onnxruntime also
+ * rounds x and the state to 8 bits in each step. */
+static void
+map_quantized_lstm (OnnxCtx *c)
+{
+  if (onnx_n_inputs (c) < 12)
+    {
+      onnx_fail (c, "its scales and zero points are missing.");
+      return;
+    }
+  widen_weight (c, ONNX_RNN_W, 8);
+  widen_weight (c, ONNX_RNN_R, 10);
+  if (!c->failed)
+    map_lstm (c);
+  if (!c->failed)
+    g_ptr_array_add (c->all->notes,
+                     g_strdup ("The weights of DynamicQuantizeLSTM became floats, and its products are computed in "
+                               "floats: results differ from onnxruntime's by what 8 bits round."));
+}
+
 const OnnxMap onnx_map_recurrent[] = {
+  { "DynamicQuantizeLSTM", NULL, map_quantized_lstm, .domain = "com.microsoft" },
   { "RNN", NULL, map_rnn },
   { "GRU", NULL, map_gru },
   { "LSTM", NULL, map_lstm },
