@@ -10,13 +10,12 @@ import transformers
 
 # Classification at 64 × 64 pixels, or at the size after the colon.
 TORCHVISION = """
-alexnet convnext_tiny convnext_small densenet121 densenet161 densenet169 densenet201 efficientnet_b0 efficientnet_b1
+alexnet convnext_tiny convnext_small densenet121 densenet169 densenet201 efficientnet_b0 efficientnet_b1
 efficientnet_b2 efficientnet_b3 efficientnet_b4 efficientnet_v2_s googlenet inception_v3:96 maxvit_t:224 mnasnet0_5 mnasnet0_75
 mnasnet1_0 mnasnet1_3 mobilenet_v2 mobilenet_v3_large mobilenet_v3_small regnet_x_400mf regnet_x_800mf regnet_x_1_6gf
-regnet_y_400mf regnet_y_800mf regnet_y_1_6gf resnet18 resnet34 resnet50 resnet101 resnet152 resnext50_32x4d resnext101_32x8d
+regnet_y_400mf regnet_y_800mf regnet_y_1_6gf resnet18 resnet34 resnet50 resnet101 resnext50_32x4d
 shufflenet_v2_x0_5 shufflenet_v2_x1_0 shufflenet_v2_x1_5 squeezenet1_0 squeezenet1_1 swin_t swin_s swin_v2_t vgg11 vgg11_bn
-vgg13 vgg13_bn vgg16 vgg16_bn vgg19 vgg19_bn vit_b_32:224 wide_resnet50_2 fcn_resnet50 deeplabv3_resnet50
-deeplabv3_mobilenet_v3_large lraspp_mobilenet_v3_large
+vit_b_32:224 fcn_resnet50 deeplabv3_resnet50 deeplabv3_mobilenet_v3_large lraspp_mobilenet_v3_large
 """
 
 TIMM = """
