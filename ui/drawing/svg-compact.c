@@ -615,7 +615,7 @@ put_drawing (Compact *c, GString *defs, GString *body)
   close_style (body, &d.style);
 }
 
-/* A definition as it is, except clip paths, which are written anew. */
+/* A definition as it is. Clip paths are written with the parts that have them. */
 static void
 put_definition (GString *s, const Element *e)
 {
