@@ -30,13 +30,29 @@ static const struct
   [LOOM_ERROR_OUTSIDE] = { "OUTSIDE", 1 },
 };
 
+/* A sentence may quote a name of a file or of its content, which may be no UTF-8; labels and JSON need that. */
+static void
+refuse (GError **error, LoomErrorCode code, const char *format, va_list args)
+{
+  GError *made = g_error_new_valist (LOOM_ERROR, code, format, args);
+
+  if (!g_utf8_validate (made->message, -1, NULL))
+    {
+      char *valid = g_utf8_make_valid (made->message, -1);
+
+      g_free (made->message);
+      made->message = valid;
+    }
+  g_propagate_error (error, made);
+}
+
 gboolean
 loom_refuse (GError **error, LoomErrorCode code, const char *format, ...)
 {
   va_list args;
 
   va_start (args, format);
-  g_propagate_error (error, g_error_new_valist (LOOM_ERROR, code, format, args));
+  refuse (error, code, format, args);
   va_end (args);
   return FALSE;
 }
@@ -47,7 +63,7 @@ loom_refuse_null (GError **error, LoomErrorCode code, const char *format, ...)
   va_list args;
 
   va_start (args, format);
-  g_propagate_error (error, g_error_new_valist (LOOM_ERROR, code, format, args));
+  refuse (error, code, format, args);
   va_end (args);
   return NULL;
 }

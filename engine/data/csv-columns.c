@@ -74,10 +74,9 @@ pick_columns (const LoomCsvColumns *self, const char *list, const char *path, GA
           memcpy (candidates, self->names->pdata, self->names->len * sizeof *candidates);
           nearest = loom_nearest (*name, candidates);
           if (nearest != NULL)
-            g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has no column “%s”. Did you mean “%s”?", path, *name,
-                         nearest);
+            loom_refuse (error, LOOM_ERROR_DATA, "“%s” has no column “%s”. Did you mean “%s”?", path, *name, nearest);
           else
-            g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has no column “%s”; its %s is “%s”%s", path, *name,
+            loom_refuse (error, LOOM_ERROR_DATA, "“%s” has no column “%s”; its %s is “%s”%s", path, *name,
                          self->names->len > 1 ? "first" : "only one", candidates[0],
                          self->names->len > 1 ? "." : "; is the delimiter right?");
           return FALSE;
@@ -113,7 +112,7 @@ choose_split_by (const LoomDatasetClass *klass, const LoomDatasetOptions *option
   else if (*by != '\0' && columns->split_by < 0)
     loom_error_set_quoting (error, LOOM_ERROR_DATA, "“%s” has no column “%s”, which split_by names.", path, by);
   else if (*by == '\0' && (g_str_equal (split, "group") || g_str_equal (split, "time")))
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+    loom_refuse (error, LOOM_ERROR_SCHEMA,
                  "The data set csv has split=\"%s\", which needs the name of a column: set split_by.", split);
   else
     return TRUE;

@@ -2,7 +2,7 @@
  * of XML for each picture). */
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/boxes-files.h"
 #include "engine/data/loom-boxes.h"
 #include "engine/data/loom-companions.h"
@@ -163,7 +163,7 @@ add_picture (LoomPictures *self, const char *path, const GArray *objects, GError
     append_boxes (boxes, base, objects, kind);
   if (boxes->len / LOOM_BOX_NUMBERS > base->boxes->most)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+      loom_refuse (error, LOOM_ERROR_DATA,
                    "“%s” has %u boxes; set max_boxes to that number, as crowds and difficult objects count, too.", path,
                    boxes->len / LOOM_BOX_NUMBERS);
       return FALSE;
@@ -216,7 +216,7 @@ open_voc (LoomPictures *self, const LoomDatasetOptions *options, GError **error)
 
   if (loom_companions_layout (path, &voc, 1, &base) == NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+      loom_refuse (error, LOOM_ERROR_DATA,
                    "“%s” has no folders JPEGImages and Annotations; for COCO's files set annotations.", path);
       return FALSE;
     }

@@ -240,9 +240,9 @@ read_rows (LoomCsvReader *reader, LoomCsvColumns *columns, GArray *x, GArray *y,
   if (x->len == 0)
     {
       if (columns->missing == LOOM_CSV_MISSING_REFUSE)
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has a header but no rows.", reader->path);
+        loom_refuse (error, LOOM_ERROR_DATA, "“%s” has a header but no rows.", reader->path);
       else
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "Each row of “%s” has a gap.", reader->path);
+        loom_refuse (error, LOOM_ERROR_DATA, "Each row of “%s” has a gap.", reader->path);
       return FALSE;
     }
   return TRUE;
@@ -406,8 +406,7 @@ find_features (const LoomDataset *self, const LoomCsvReader *first, LoomCsvColum
                               first->path, first->fields->len, columns->features->len, list);
     }
   else
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has no column “%s”, which the net reads.", first->path,
-                 missing);
+    loom_refuse (error, LOOM_ERROR_DATA, "“%s” has no column “%s”, which the net reads.", first->path, missing);
   return FALSE;
 }
 

@@ -141,8 +141,8 @@ add (LoomCompanions *self, const char *base, guint split, const char *picture, c
 
   if (file == NULL)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The picture “%s” has no file “%s%s” in the folder “%s”.", path,
-                   stem, self->layout->endings[0], self->layout->companions);
+      loom_refuse (error, LOOM_ERROR_DATA, "The picture “%s” has no file “%s%s” in the folder “%s”.", path, stem,
+                   self->layout->endings[0], self->layout->companions);
       g_free (path);
       return FALSE;
     }
@@ -195,8 +195,8 @@ add_list (LoomCompanions *self, const char *base, guint split, const char *list,
         return TRUE;
       if (name == NULL)
         {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s”, line %u names the picture “%s”, which “%s” lacks.",
-                       path, i + 1, stem, self->layout->pictures);
+          loom_refuse (error, LOOM_ERROR_DATA, "“%s”, line %u names the picture “%s”, which “%s” lacks.", path, i + 1,
+                       stem, self->layout->pictures);
           return FALSE;
         }
       if (!add (self, base, split, name, stem, error))

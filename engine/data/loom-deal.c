@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/data/loom-csv-guess.h"
 
 const char *const loom_deal_kinds[] = { "random", "stratified", "group", "time", NULL };
@@ -200,7 +200,7 @@ loom_table_deal (LoomDataset *self, LoomTensor *const data[], const LoomTensor *
     {
       if (target == NULL || loom_dtype_is_float (target->dtype) || target->count != n)
         {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+          loom_refuse (error, LOOM_ERROR_SCHEMA,
                        "The data set %s has split=\"stratified\", but its target is not a class. Set split=\"random\".",
                        self->klass->name);
           return FALSE;

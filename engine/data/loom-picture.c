@@ -124,8 +124,8 @@ find_format (GBytes *bytes)
 static void
 refuse_size (const char *name, int width, int height, GError **error)
 {
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” has %d × %d pixels; the limit is %d million. Make it smaller.",
-               name, width, height, MAX_PIXELS / 1000000);
+  loom_refuse (error, LOOM_ERROR_DATA, "“%s” has %d × %d pixels; the limit is %d million. Make it smaller.", name,
+               width, height, MAX_PIXELS / 1000000);
 }
 
 static gboolean
@@ -161,7 +161,7 @@ decode_here (const guint8 *bytes, gsize n, const char *name, gint64 *taken, GErr
   if (progress.too_large)
     refuse_size (name, raster.width, raster.height, error);
   else if (why != NULL)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” %s.", name, why);
+    loom_refuse (error, LOOM_ERROR_DATA, "“%s” %s.", name, why);
   if (progress.too_large || why != NULL)
     return NULL;
   found = gdk_pixbuf_new_from_data (raster.pixels, GDK_COLORSPACE_RGB, raster.has_alpha, 8, raster.width, raster.height,
@@ -199,15 +199,15 @@ decode (GBytes *bytes, const char *name, gint64 *taken, GError **error)
     refuse_size (name, progress.width, progress.height, error);
   else if (g_error_matches (local, GDK_PIXBUF_ERROR, GDK_PIXBUF_ERROR_UNKNOWN_TYPE)
            && (format = find_format (bytes)) != NULL)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+    loom_refuse (error, LOOM_ERROR_DATA,
                  "“%s” is a picture in the format %s, whose loader is not installed: apt install %s.", name,
                  format->name, format->package);
   else if (!good || found == NULL)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is not a readable picture%s%s.", name,
-                 local != NULL ? ": " : "", local != NULL ? local->message : "");
+    loom_refuse (error, LOOM_ERROR_DATA, "“%s” is not a readable picture%s%s.", name, local != NULL ? ": " : "",
+                 local != NULL ? local->message : "");
   else if (count_lines (&progress) < gdk_pixbuf_get_height (found))
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is truncated: it has %d of %d lines.", name,
-                 count_lines (&progress), gdk_pixbuf_get_height (found));
+    loom_refuse (error, LOOM_ERROR_DATA, "“%s” is truncated: it has %d of %d lines.", name, count_lines (&progress),
+                 gdk_pixbuf_get_height (found));
   else
     return gdk_pixbuf_apply_embedded_orientation (found);
   return NULL;
@@ -409,7 +409,7 @@ loom_picture_read_mask (GBytes *bytes, const char *name, LoomPictureFit fit, int
   if (progress.too_large)
     refuse_size (name, raster.width, raster.height, error);
   else if (why != NULL)
-    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The mask “%s” %s.", name, why);
+    loom_refuse (error, LOOM_ERROR_DATA, "The mask “%s” %s.", name, why);
   else
     {
       *frame = find_frame (fit, raster.width, raster.height, width, height);
@@ -449,7 +449,7 @@ write_png (const guint8 *pixels, int height, int width, const guint8 *palette, G
 
   if (why == NULL)
     return g_byte_array_free_to_bytes (out);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The picture cannot be written: %s.", why);
+  loom_refuse (error, LOOM_ERROR_IO, "The picture cannot be written: %s.", why);
   g_byte_array_unref (out);
   return NULL;
 }

@@ -374,7 +374,7 @@ read_rows (const LoomSampleReader *self, const char *text, const char *name, GPt
             loom_error_set_quoting (error, LOOM_ERROR_DATA, "“%s” line %u: “%s” is not a row of numbers.", name, i + 1,
                                     g_strstrip (lines[i]));
           else
-            g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+            loom_refuse (error, LOOM_ERROR_DATA,
                          "“%s” line %u has %" G_GINT64_FORMAT " numbers, but the net reads %" G_GINT64_FORMAT ".", name,
                          i + 1, n, self->count);
           return FALSE;
@@ -436,7 +436,7 @@ loom_sample_reader_read (LoomSampleReader *self, GBytes *bytes, const char *name
              : read_text (self, bytes, name, items, error);
   if (good && items->len == 0)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” contains no sample.", name);
+      loom_refuse (error, LOOM_ERROR_DATA, "“%s” contains no sample.", name);
       good = FALSE;
     }
   return good ? g_steal_pointer (&items) : NULL;

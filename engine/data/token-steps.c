@@ -409,7 +409,7 @@ token_steps_new (JsonNode *node, gboolean is_normalizer, const char *path, GErro
   self->steps = g_ptr_array_new_with_free_func (step_free);
   if (add_steps (self, node, is_normalizer, MAX_LEVELS, fault))
     return g_steal_pointer (&self);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” cannot be used: %s.", path, fault->str);
+  loom_refuse (error, LOOM_ERROR_DATA, "“%s” cannot be used: %s.", path, fault->str);
   return NULL;
 }
 

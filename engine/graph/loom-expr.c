@@ -2,7 +2,7 @@
  * because layer sizes are computed from them and 64 / 2 must not become 32.000001. */
 #include "engine/graph/loom-expr.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/core/loom-text.h"
 
 #include <math.h>
@@ -36,8 +36,9 @@ fail (Parser *p, const char *format, ...)
   va_start (args, format);
   what = g_strdup_vprintf (format, args);
   va_end (args);
-  p->error = g_error_new (LOOM_ERROR, LOOM_ERROR_SCHEMA, "The expression “{%.*s}” %s.",
-                          (int)MIN (p->end - p->start, 200), p->start, what);
+  /* Cut between two bytes of a character, the text is made valid. */
+  loom_refuse (&p->error, LOOM_ERROR_SCHEMA, "The expression “{%.*s}” %s.", (int)MIN (p->end - p->start, 200), p->start,
+               what);
   p->s = p->end;
 }
 

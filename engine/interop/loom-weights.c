@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/interop/loom-file-kind.h"
 
 #define UNREAD "of the unsupported type " /* after the shape; the type's name follows */
@@ -94,7 +94,7 @@ loom_weights_set_error (GError **error, const char *path, const char *lines, gbo
 {
   g_autofree char *shard = loom_file_shard_words (path);
 
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The weights in %s do not fit this graph:%s%s%s%s", path, lines,
+  loom_refuse (error, LOOM_ERROR_DATA, "The weights in %s do not fit this graph:%s%s%s%s", path, lines,
                shard != NULL ? "\n" : "", shard != NULL ? shard : "",
                partial ? "\nUse --partial to load those that do." : "");
 }

@@ -520,7 +520,7 @@ pickle_read (const guint8 *data, gsize length, gsize file_size, gsize *used, con
       if (known)
         damaged (&m, error);
       else
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+        loom_refuse (error, LOOM_ERROR_DATA,
                      "“%s” has a pickle with the opcode 0x%02x, which no file of weights needs, and which is not read.",
                      path, opcode);
       return NULL;

@@ -20,7 +20,7 @@ struct _ZipArchive
 static void
 set_error (const char *path, const char *why, GError **error)
 {
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is a damaged zip archive: %s.", path, why);
+  loom_refuse (error, LOOM_ERROR_DATA, "“%s” is a damaged zip archive: %s.", path, why);
 }
 
 ZipArchive *
@@ -40,7 +40,7 @@ zip_archive_open (GBytes *bytes, const char *path, GError **error)
     {
       /* The caller has checked the first bytes. */
       if (zip_error_code_zip (&why) == ZIP_ER_NOZIP)
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
+        loom_refuse (error, LOOM_ERROR_DATA,
                      "“%s” is a truncated zip archive: the list of its members at the end is missing.", path);
       else
         set_error (path, zip_error_strerror (&why), error);

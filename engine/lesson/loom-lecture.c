@@ -3,12 +3,14 @@
 
 #include "engine/core/loom-refuse.h"
 #include "engine/core/loom-folder.h"
+#include "engine/core/loom-text.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define NAMESPACE  "urn:gradloom:lecture"
-#define MOST_BYTES 65536
+#define MOST_BYTES    65536
+#define MOST_SENTENCE 400 /* characters of an error */
 
 typedef struct
 {
@@ -160,10 +162,12 @@ text_cb (GMarkupParseContext *context, const char *text, gsize length, gpointer 
 static void
 report (GMarkupParseContext *context, const char *path, GError *cause, GError **error)
 {
+  /* GLib quotes bytes that are no UTF-8 as they are. */
+  g_autofree char *sentence = loom_text_printable (cause->message, TRUE, MOST_SENTENCE);
   int line;
 
   g_markup_parse_context_get_position (context, &line, NULL);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "%s, line %d: %s", path, line, cause->message);
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA, "%s, line %d: %s", path, line, sentence);
   g_error_free (cause);
 }
 
