@@ -25,7 +25,7 @@ parse_settings (JsonParser *parser, const char *text, gsize length)
 {
   return loom_json_is_within (text, length, LOOM_JSON_LEVELS)
                  && json_parser_load_from_data (parser, text, (gssize)length, NULL)
-                 && JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser))
+                 && json_parser_get_root (parser) != NULL && JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser))
              ? json_node_get_object (json_parser_get_root (parser))
              : NULL;
 }

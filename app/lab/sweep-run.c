@@ -56,7 +56,8 @@ take_line (Crew *crew, SweepRun *run, const char *line, gboolean *has_val)
   JsonObject *event;
   const char *what;
 
-  if (!json_parser_load_from_data (parser, line, -1, NULL) || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
+  if (!json_parser_load_from_data (parser, line, -1, NULL) || json_parser_get_root (parser) == NULL
+      || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
     return;
   event = json_node_get_object (json_parser_get_root (parser));
   what = json_object_has_member (event, "event") ? json_object_get_string_member (event, "event") : "";

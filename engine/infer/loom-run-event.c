@@ -49,7 +49,7 @@ JsonObject *
 loom_run_event_parse (JsonParser *parser, const char *line, gsize length)
 {
   if (!loom_json_is_within (line, length, LOOM_JSON_LEVELS)
-      || !json_parser_load_from_data (parser, line, (gssize)length, NULL)
+      || !json_parser_load_from_data (parser, line, (gssize)length, NULL) || json_parser_get_root (parser) == NULL
       || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
     return NULL;
   return json_node_get_object (json_parser_get_root (parser));

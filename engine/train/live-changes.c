@@ -37,7 +37,7 @@ add_line (LiveChanges *self, const char *path, const char *line, gsize length, G
   double before;
 
   if (length > MOST_LINE || !loom_json_is_within (line, length, LOOM_JSON_LEVELS)
-      || !json_parser_load_from_data (parser, line, (gssize)length, &local)
+      || !json_parser_load_from_data (parser, line, (gssize)length, &local) || json_parser_get_root (parser) == NULL
       || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
     return loom_refuse (error, LOOM_ERROR_DATA, "%s has a damaged line, “%.*s”. Remove it.", path,
                         (int)MIN (length, 80), line);

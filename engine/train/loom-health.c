@@ -242,7 +242,8 @@ loom_health_from_text (const char *text, gsize length)
 
       if (*lines[i] == '\0')
         continue;
-      if (!json_parser_load_from_data (parser, lines[i], -1, NULL) || !is_node (json_parser_get_root (parser)))
+      if (!loom_json_is_within (lines[i], strlen (lines[i]), LOOM_JSON_LEVELS)
+          || !json_parser_load_from_data (parser, lines[i], -1, NULL) || !is_node (json_parser_get_root (parser)))
         return NULL;
       g_ptr_array_add (nodes, read_node (json_node_get_object (json_parser_get_root (parser))));
     }

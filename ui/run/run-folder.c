@@ -216,7 +216,7 @@ run_folder_read_rate (const char *folder, gint64 step)
   gsize length;
   if (checkpoint == NULL || !loom_folder_read (checkpoint, "state.json", MAX_FILE, &text, &length, NULL)
       || !loom_json_is_within (text, length, LOOM_JSON_LEVELS)
-      || !json_parser_load_from_data (parser, text, (gssize)length, NULL)
+      || !json_parser_load_from_data (parser, text, (gssize)length, NULL) || json_parser_get_root (parser) == NULL
       || !JSON_NODE_HOLDS_OBJECT (json_parser_get_root (parser)))
     return NAN;
   JsonNode *hyper = json_object_get_member (json_node_get_object (json_parser_get_root (parser)), "hyper");
