@@ -1,5 +1,4 @@
-/* The entry for arbitrary bytes: reads them as a graph, makes a net, writes, reads again. libFuzzer calls it if clang
- * builds it; test-fuzz-graph.c calls it with the corpus and mutations of it with any compiler. */
+/* Arbitrary bytes as a graph: a net is made of it, it is written and read again. */
 #include "tests/fuzz/fuzz-graph.h"
 
 #include "engine/lesson/loom-lesson.h"
@@ -19,8 +18,8 @@ read_graph (const char *data, gsize size, LoomFaults *faults)
   return graph;
 }
 
-int
-LLVMFuzzerTestOneInput (const unsigned char *data, size_t size)
+void
+fuzz_graph (const unsigned char *data, size_t size)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new (), faults_again = loom_faults_new ();
   g_autoptr (LoomGraph) graph = NULL, again = NULL, frozen = NULL;
@@ -34,7 +33,7 @@ LLVMFuzzerTestOneInput (const unsigned char *data, size_t size)
   /* The reader is handed bytes without a terminator here: reading past the end shows. */
   graph = read_graph ((const char *)data, size, faults);
   if (graph == NULL)
-    return 0;
+    return;
 
   text = loom_graph_write (graph, &length);
   again = read_graph (text, length, faults_again);
@@ -71,5 +70,4 @@ LLVMFuzzerTestOneInput (const unsigned char *data, size_t size)
       loom_net_type_of (net, NULL, n->serial, NULL);
       loom_net_find_port (net, n->path, NULL, &error);
     }
-  return 0;
 }

@@ -1,6 +1,7 @@
-/* libFuzzer's entry, for callers without libFuzzer. */
+/* Declares the entry for arbitrary bytes of graphs. */
 #pragma once
 
 #include <stddef.h>
 
-int LLVMFuzzerTestOneInput (const unsigned char *data, size_t size);
+/* Reads bytes as a graph, makes a net, writes, and reads again. */
+void fuzz_graph (const unsigned char *data, size_t size);
