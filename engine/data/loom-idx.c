@@ -5,6 +5,7 @@
 #include "engine/data/loom-idx.h"
 
 #include <gio/gio.h>
+#include <glib/gstdio.h>
 #include <string.h>
 
 #include "engine/core/loom-refuse.h"
@@ -137,6 +138,21 @@ read_elements (GInputStream *stream, const char *path, guint type, LoomTensor *t
   return TRUE;
 }
 
+/* A header of a few bytes could ask for any amount of memory, so it is compared with the file's size first. Deflate
+ * makes at most 1032 bytes of one. */
+static gboolean
+check_size (GInputStream *stream, const char *path, guint type, int rank, const gint64 *dims, GError **error)
+{
+  const double most = G_IS_CONVERTER_INPUT_STREAM (stream) ? 1032 : 1;
+  double bytes = types[type].size;
+  GStatBuf is;
+
+  for (int d = 0; d < rank; d++)
+    bytes *= (double)dims[d];
+  return g_stat (path, &is) != 0 || bytes <= most * (double)is.st_size
+         || loom_file_refuse (path, error, "is truncated: its header announces %.0f bytes of numbers", bytes);
+}
+
 /* The whole file: unsigned bytes as they are, other types as `other`. */
 static LoomTensor *
 load (const char *path, LoomDType other, GError **error)
@@ -147,7 +163,8 @@ load (const char *path, LoomDType other, GError **error)
   guint type;
   int rank;
 
-  if (stream == NULL || !read_header (stream, path, &type, &rank, dims, error))
+  if (stream == NULL || !read_header (stream, path, &type, &rank, dims, error)
+      || !check_size (stream, path, type, rank, dims, error))
     return NULL;
   t = loom_tensor_new (type == UNSIGNED_BYTES ? LOOM_U8 : other, rank, dims, error);
   if (t == NULL
