@@ -119,9 +119,12 @@ run (ExportJob *job)
                                    .outputs = (const char *const *)job->outputs,
                                    .sizes = job->sizes,
                                    .data = job };
+  gboolean is_run;
   int status;
 
-  if (!job->raw && g_file_test (job->path, G_FILE_TEST_IS_DIR))
+  if (!command_is_folder (job->path, &is_run, &error))
+    return command_fail (job->command, g_steal_pointer (&error));
+  if (!job->raw && is_run)
     options.open = open_dataset;
   if (!check_sizes (job, &error))
     return command_fail (job->command, g_steal_pointer (&error));

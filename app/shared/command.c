@@ -2,6 +2,7 @@
 #include "app/shared/command.h"
 
 #include "app/shared/adapter-option.h"
+#include "engine/core/loom-refuse.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
@@ -529,9 +530,25 @@ command_train_options (const char *precision, gboolean tf32, const char *device)
 }
 
 gboolean
+command_is_folder (const char *path, gboolean *is_folder, GError **error)
+{
+  GStatBuf is;
+  const gboolean known = g_stat (path, &is) == 0;
+
+  *is_folder = known && S_ISDIR (is.st_mode);
+  return known || errno == ENOENT || errno == ENOTDIR
+         || loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, g_strerror (errno));
+}
+
+gboolean
 command_run_weights (const char *path, char **weights, GError **error)
 {
-  if (*weights != NULL || !g_file_test (path, G_FILE_TEST_IS_DIR))
+  gboolean is_run;
+
+  /* A path of which nothing can be found out may be a run, whose weights must not be left out silently. */
+  if (!command_is_folder (path, &is_run, error))
+    return FALSE;
+  if (*weights != NULL || !is_run)
     return TRUE;
   *weights = loom_run_newest_weights (path, error);
   return *weights != NULL;

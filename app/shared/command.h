@@ -81,6 +81,8 @@ LoomGraph *command_load_graph (const char *path, LoomFaults *faults, GError **er
 gboolean command_option_faults (const LoomFaults *faults, const char *path, const char *options, GError **error);
 /* " --precision P --tf32 --device D", of the options that are given. (transfer full) */
 char *command_train_options (const char *precision, gboolean tf32, const char *device);
+/* FALSE with IO if it cannot be found out. */
+gboolean command_is_folder (const char *path, gboolean *is_folder, GError **error);
 /* If path is the folder of a run and *weights is NULL (no --weights), *weights receives the path of the run's newest;
  * FALSE if it has none yet. */
 gboolean command_run_weights (const char *path, char **weights, GError **error);
