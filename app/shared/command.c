@@ -2,7 +2,6 @@
 #include "app/shared/command.h"
 
 #include "app/shared/adapter-option.h"
-#include "engine/core/loom-refuse.h"
 
 #include <errno.h>
 #include <glib/gstdio.h>
@@ -536,8 +535,10 @@ command_is_folder (const char *path, gboolean *is_folder, GError **error)
   const gboolean known = g_stat (path, &is) == 0;
 
   *is_folder = known && S_ISDIR (is.st_mode);
-  return known || errno == ENOENT || errno == ENOTDIR
-         || loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, g_strerror (errno));
+  if (known || errno == ENOENT || errno == ENOTDIR)
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, g_strerror (errno));
+  return FALSE;
 }
 
 gboolean

@@ -183,7 +183,7 @@ def run_fault(program, case, after, left, folder):
     return None
 
 
-def judge(program, case, kind, r, reference, before, folder):
+def assess(program, case, kind, r, reference, before, folder):
     words, run = CASES[case]
     plain, after = reference
     left = contents(folder)
@@ -276,7 +276,7 @@ def main():
                 try:
                     r = attempt(words, fail)
                     function = program.counted()[1]
-                    fault = judge(program, case, kind, r, reference, before, folder)
+                    fault = assess(program, case, kind, r, reference, before, folder)
                     status = r.returncode
                 except subprocess.TimeoutExpired:
                     function, fault, status = '-', 'hangs', None
