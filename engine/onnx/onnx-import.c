@@ -492,11 +492,33 @@ note_folded_norms (const OnnxImport *all, GPtrArray *notes)
 }
 
 static void
+note_dequantized (OnnxImport *all, GPtrArray *notes)
+{
+  const Onnx__GraphProto *graph = all->model->graph;
+  guint n = 0;
+
+  for (gsize i = 0; i < graph->n_node; i++)
+    {
+      const Onnx__NodeProto *node = graph->node[i];
+      const OnnxValue *value = g_strcmp0 (node->op_type, "DequantizeLinear") == 0 && node->n_output == 1
+                                   ? onnx_own_value (all, node->output[0])
+                                   : NULL;
+
+      n += value != NULL && value->constant != NULL && value->is_weight;
+    }
+  if (n > 0)
+    g_ptr_array_add (notes, g_strdup_printf ("%u quantised weight%s became floats, as DequantizeLinear computes them; "
+                                             "training changes the floats.",
+                                             n, n == 1 ? "" : "s"));
+}
+
+static void
 finish (OnnxImport *all, LoomOnnx *result)
 {
   result->opset = all->opset;
   count_mapped (all, result->mapped);
   note_folded_norms (all, result->notes);
+  note_dequantized (all, result->notes);
   result->graph = onnx_write_graph (all, all->model->graph->name, result->weights);
   for (guint i = 0; i < result->inputs->len; i++)
     {

@@ -171,6 +171,18 @@ test_folded_norm (void)
   g_assert_true (g_str_has_prefix (read->notes->pdata[0], "The exporter folded 1 batch norm "));
 }
 
+/* Weights that a model stores as integers are said to be floats. */
+static void
+test_dequantized (void)
+{
+  g_autoptr (LoomOnnx) read = read_model ("weights-narrow");
+  gboolean found = FALSE;
+
+  for (guint i = 0; i < read->notes->len; i++)
+    found = found || strstr (read->notes->pdata[i], " quantised weights became floats") != NULL;
+  g_assert_true (found);
+}
+
 static void
 add (const char *name)
 {
@@ -260,6 +272,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/onnx-exports/modules", test_modules);
   g_test_add_func ("/onnx-exports/masked", test_masked);
   g_test_add_func ("/onnx-exports/names", test_names);
+  g_test_add_func ("/onnx-exports/dequantized", test_dequantized);
   g_test_add_func ("/onnx-exports/folded-norm", test_folded_norm);
   g_test_add_func ("/onnx-exports/tied", test_tied);
   return g_test_run ();
