@@ -248,6 +248,24 @@ map_pad (OnnxCtx *c)
   onnx_out (c, 0, onnx_binary (c, value < 0 ? "add" : "sub", onnx_pad (c, x, begin, end, NULL, "0"), rim));
 }
 
+/* Repeats a dimension `times` times, a dynamic size. */
+static const OnnxWire *
+tile_dynamic (OnnxCtx *c, const OnnxWire *x, int dim, LoomDim times)
+{
+  LoomShape whole = x->type.shape, shape;
+  const OnnxWire *y = x->type.shape.rank < LOOM_SHAPE_MAX_RANK ? onnx_unsqueeze (c, x, dim) : x;
+
+  if (y == x)
+    {
+      onnx_fail (c, "it repeats one of %d dimensions a dynamic number of times.", LOOM_SHAPE_MAX_RANK);
+      return x;
+    }
+  shape = y->type.shape;
+  shape.dim[dim] = times;
+  whole.dim[dim] = loom_dim_mul (times, whole.dim[dim]);
+  return onnx_reshape (c, onnx_emit (c, "expand", ONNX_IN (y), "shape", onnx_dims (c, &shape), NULL), &whole);
+}
+
 static void
 map_tile (OnnxCtx *c)
 {
@@ -264,8 +282,20 @@ map_tile (OnnxCtx *c)
                 onnx_emit (c, "tile", ONNX_IN (x), "dims", onnx_list (c, (guint)x->type.shape.rank, times), NULL));
       return;
     }
-  guint n = onnx_ints (c, "repeats", 1, times, LOOM_SHAPE_MAX_RANK, &present);
-  onnx_out (c, 0, n == 0 ? x : onnx_emit (c, "tile", ONNX_IN (x), "dims", onnx_list (c, n, times), NULL));
+  guint n = onnx_sizes (c, "repeats", 1, times, LOOM_SHAPE_MAX_RANK, &present);
+  gboolean repeats = FALSE;
+  for (guint i = 0; i < n && !c->failed; i++)
+    {
+      const LoomDim size = onnx_size (c, times[i]);
+
+      if (!loom_dim_is_known (size) && (int)i < x->type.shape.rank)
+        {
+          x = tile_dynamic (c, x, (int)i, size);
+          times[i] = 1;
+        }
+      repeats = repeats || times[i] != 1;
+    }
+  onnx_out (c, 0, !repeats ? x : onnx_emit (c, "tile", ONNX_IN (x), "dims", onnx_list (c, n, times), NULL));
 }
 
 /* ONNX broadcasts in both directions: a requested size of 1 keeps the existing one. */

@@ -235,6 +235,7 @@ TEST_FILE (argc, argv)
                                         "slice-to-length",
                                         "counted-index",
                                         "open-resize",
+                                        "open-tile",
                                         "weights-narrow",
                                         "weights-packed",
                                         "quantized-blocks",

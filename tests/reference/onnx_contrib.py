@@ -123,6 +123,14 @@ def _(c, out):
     out("Gather", ["flat", "at"], domain="")
 
 
+@case("open-tile", opset=17)
+def _(c, out):
+    x, one = c.input("x", c.draw(3, 2), d0="b"), c.weight("one", np.array([1], np.int64))
+    c.node("Shape", [x], ["n"], start=0, end=1)
+    c.node("Concat", ["n", one, c.weight("two", np.array([2], np.int64))], ["times"], axis=0)
+    out("Tile", [c.weight("slopes", c.draw(4, 1, 5)), "times"], domain="")
+
+
 @case("open-resize", opset=17)
 def _(c, out):
     x = c.input("x", c.draw(2, 3, 4, 6), d0="b", d2="h", d3="w")
