@@ -27,15 +27,8 @@ read_tensors (const ExportJob *job, LoomTensorFile *from, GError **error)
 
 /* Adds the names of weights that a wire from another layer's weight replaces. */
 static void
-add_tied (const LoomNet *net, GPtrArray *tensors)
+add_tied (const LoomNet *net, GHashTable *known, GPtrArray *tensors)
 {
-  g_autoptr (GHashTable) known = g_hash_table_new (g_str_hash, g_str_equal);
-
-  for (guint i = 0; i < tensors->len; i++)
-    {
-      LoomNamedTensor *tensor = tensors->pdata[i];
-      g_hash_table_insert (known, tensor->name, tensor->tensor);
-    }
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomNetNode *node = loom_net_node (net, i);
@@ -60,6 +53,55 @@ add_tied (const LoomNet *net, GPtrArray *tensors)
     }
 }
 
+/* The name of the weight or parameter that a source is; NULL: it is none. */
+static char *
+weight_name (const LoomNet *net, const LoomNetSource *source)
+{
+  const LoomNetNode *node = source->node != G_MAXUINT ? loom_net_node (net, source->node) : NULL;
+  const int weight = loom_net_is_weight (net, source) ? loom_net_source_weight (net, source) : -1;
+
+  if (node == NULL)
+    return NULL;
+  if (weight >= 0)
+    return g_strdup (loom_net_weight (net, (guint)weight)->name);
+  return node->op != NULL && node->op->role == LOOM_ROLE_PARAMETER ? g_strdup (node->path) : NULL;
+}
+
+/* Adds the names that weights have as inputs of modules: an input that is named as the weight that it gets. */
+static void
+add_inputs (const LoomNet *net, const LoomGraph *graph, const LoomElement *scope, const char *path, GHashTable *known,
+            GPtrArray *tensors)
+{
+  for (guint i = 0; i < loom_element_n_children (scope); i++)
+    {
+      const LoomElement *e = loom_element_child (scope, i);
+      const gboolean is_node = loom_element_tag (e) == LOOM_TAG_NODE;
+      const char *name = is_node ? loom_node_module (e) : NULL;
+      const LoomElement *module = name != NULL ? loom_graph_find_module (graph, name) : NULL;
+      LoomNetSource source;
+
+      if (module != NULL)
+        {
+          g_autofree char *inner = loom_node_path (path, e);
+
+          add_inputs (net, graph, module, inner, known, tensors);
+        }
+      else if (is_node && *path && g_strcmp0 (loom_element_get (e, "op"), "module_input") == 0
+               && loom_net_source_of (net, path, loom_element_serial (e), "out", &source))
+        {
+          const char *id = loom_element_get (e, "id");
+          g_autofree char *own = weight_name (net, &source), *alias = g_strconcat (path, ".", id, NULL);
+          const char *word = own != NULL ? strrchr (own, '.') : NULL;
+          LoomTensor *tensor = word != NULL && g_str_equal (word + 1, id) ? g_hash_table_lookup (known, own) : NULL;
+
+          if (tensor == NULL || g_hash_table_contains (known, alias))
+            continue;
+          g_ptr_array_add (tensors, loom_named_tensor_new (alias, tensor));
+          g_hash_table_insert (known, ((LoomNamedTensor *)tensors->pdata[tensors->len - 1])->name, tensor);
+        }
+    }
+}
+
 static int
 run (ExportJob *job)
 {
@@ -69,6 +111,7 @@ run (ExportJob *job)
   g_autoptr (LoomTensorFile) from = NULL;
   g_autoptr (LoomNet) net = NULL;
   g_autoptr (GPtrArray) tensors = NULL;
+  g_autoptr (GHashTable) known = NULL;
 
   if (job->weights == NULL)
     return command_usage (job->command,
@@ -85,7 +128,14 @@ run (ExportJob *job)
   if (tensors == NULL)
     return command_fail (job->command, g_steal_pointer (&error));
   net = loom_net_new (job->graph, NULL, faults);
-  add_tied (net, tensors);
+  known = g_hash_table_new (g_str_hash, g_str_equal);
+  for (guint i = 0; i < tensors->len; i++)
+    {
+      LoomNamedTensor *tensor = tensors->pdata[i];
+      g_hash_table_insert (known, tensor->name, tensor->tensor);
+    }
+  add_tied (net, known, tensors);
+  add_inputs (net, job->graph, loom_graph_root (job->graph), "", known, tensors);
   if (!loom_safetensors_save (file, tensors, NULL, &error))
     return command_fail (job->command, g_steal_pointer (&error));
   export_wrote (job, file);

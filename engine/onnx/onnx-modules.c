@@ -210,6 +210,43 @@ port_new (OnnxImport *scope, const char *op, const char *name, const OnnxWire *f
   return node;
 }
 
+/* The path of the module that a group becomes, in the state dict. (transfer full) */
+static char *
+path_of_group (const OnnxGroup *g)
+{
+  char *path = g_strdup (g->word);
+
+  for (g = g->outer; g != NULL && *g->word; g = g->outer)
+    {
+      char *longer = g_strconcat (g->word, ".", path, NULL);
+
+      g_free (path);
+      path = longer;
+    }
+  return path;
+}
+
+/* "weight" if a wire from outside is a weight that has a second name in the state dict, this module's "weight"; by it
+ * `gradloom export --to safetensors` knows the name. Else "x". (transfer full) */
+static char *
+input_name (const Modules *t, const OnnxGroup *g, const OnnxWire *wire)
+{
+  const OnnxNode *node = wire->node;
+  const char *port
+      = onnx_is_in_state (node) ? strrchr (((const OnnxWeight *)node->weights->pdata[0])->name, '.') : NULL;
+  g_autofree char *path = path_of_group (g), *own = NULL;
+
+  for (guint i = 0; port == NULL && i < node->weights->len; i++)
+    {
+      const OnnxWeight *weight = node->weights->pdata[i];
+
+      if (weight->name != NULL && g_str_equal (weight->port, wire->port))
+        port = strrchr (weight->name, '.');
+    }
+  own = port != NULL ? g_strconcat (path, port, NULL) : NULL;
+  return g_strdup (own != NULL && g_hash_table_contains (t->all->kinds, own) ? port + 1 : "x");
+}
+
 /* Lets members read what is visible in the group; wires from outside become inputs of the scope, and are added to
  * `outside`. */
 static void
@@ -234,7 +271,9 @@ bring_in (const Modules *t, const OnnxGroup *g, OnnxImport *scope, const GPtrArr
           input = g_hash_table_lookup (inputs, wire);
           if (input == NULL)
             {
-              input = port_new (scope, "module_input", "x", wire);
+              g_autofree char *name = input_name (t, g, wire);
+
+              input = port_new (scope, "module_input", name, wire);
               g_ptr_array_add (scope->module->inputs, input);
               g_hash_table_insert (inputs, (gpointer)wire, input);
               g_ptr_array_add (outside, (gpointer)wire);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/interop/loom-npy.h"
+#include "engine/interop/loom-tensor-file.h"
 #include "engine/onnx/loom-onnx.h"
 #include "tests/test-program.h"
 
@@ -249,6 +250,29 @@ test_refusals (void)
   g_assert_cmpint (gradloom (&none, "import", NULL), ==, 2);
 }
 
+/* A weight that two modules share is stored once, and has both of its names for PyTorch. */
+static void
+test_tied_names (void)
+{
+  static const char *const names[] = { "encoder.words.weight", "decoder.words.weight" };
+  g_autofree char *model = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "onnx", "exports",
+                                             "tied-plain", "model.onnx", NULL);
+  g_autofree char *graph = in_folder ("tied.xml"), *weights = in_folder ("tied.safetensors"), *said = NULL,
+                  *back = in_folder ("back.safetensors"), *more = NULL;
+  g_autoptr (GError) error = NULL;
+
+  g_assert_cmpint (gradloom (&said, "import", model, "-o", graph, NULL), ==, 0);
+  g_assert_cmpint (gradloom (&more, "export", graph, "--weights", weights, "--to", "safetensors", "-o", back, NULL), ==,
+                   0);
+  g_autoptr (LoomTensorFile) from = loom_tensor_file_open (weights, &error);
+  g_assert_no_error (error);
+  g_autoptr (LoomTensorFile) to = loom_tensor_file_open (back, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (loom_tensor_file_count (to), ==, loom_tensor_file_count (from) + 1);
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    g_assert_cmpint (loom_tensor_file_find (to, names[i]), >=, 0);
+}
+
 TEST_FILE (argc, argv)
 {
   int status;
@@ -261,6 +285,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/onnx-command/force", test_force);
   g_test_add_func ("/onnx-command/control-characters", test_control_characters);
   g_test_add_func ("/onnx-command/refusals", test_refusals);
+  g_test_add_func ("/onnx-command/tied-names", test_tied_names);
   status = g_test_run ();
   g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
   const char *name;

@@ -253,6 +253,7 @@ TEST_FILE (argc, argv)
                                         "names-plain",
                                         "names-dynamo",
                                         "masked-plain",
+                                        "tied-plain",
                                         "sklearn-logistic",
                                         "sklearn-logistic-binary",
                                         "sklearn-forest",

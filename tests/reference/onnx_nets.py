@@ -311,7 +311,33 @@ class Masked(nn.Module):
         return torch.where(self.mask, scores, -torch.inf).softmax(-1) @ v + scores.masked_fill(hidden, -torch.inf).softmax(-1) @ v
 
 
+class Scaled(nn.Embedding):
+    """A layer with another node in its module, as in BART."""
+
+    def forward(self, x):
+        return super().forward(x) * 0.5
+
+
+class Part(nn.Module):
+    def __init__(self, words):
+        super().__init__()
+        self.words, self.mix = words, nn.Linear(4, 4)
+
+
+class Tied(nn.Module):
+    """Two modules share a weight, which has a name in each of them."""
+
+    def __init__(self):
+        super().__init__()
+        self.encoder, self.decoder = (Part(Scaled(9, 4)) for _ in range(2))
+        self.decoder.words.weight = self.encoder.words.weight
+
+    def forward(self, x):
+        return self.decoder.mix(self.encoder.mix(self.encoder.words(x)) + self.decoder.words(x))
+
+
 MODELS = {
+    "tied": (Tied, lambda n: torch.randint(0, 9, (n, 5))),
     "masked": (Masked, lambda n: torch.randn(n, 5, 8)),
     "names": (Names, lambda n: torch.randn(n, 3, 5, 6)),
     "blocks": (Blocks, lambda n: torch.randn(n, 3, 16, 16)),
