@@ -53,8 +53,10 @@ check_symbol (const ArchRule *rule, const char *symbol, GHashTable *defined)
   if (arch_has_prefix (symbol, rule->symbols, G_N_ELEMENTS (rule->symbols)))
     return g_strdup_printf ("%s must not know the symbol %s", rule->box, symbol);
   /* Who may include the vtable may open back ends. */
-  if (from == NULL || from == rule || !g_str_has_prefix (rule->box, "engine/") || arch_may_include (rule, folder)
-      || (g_str_has_prefix (from->box, "kernels/") && arch_may_include (rule, "kernels/backend.h")))
+  if (from == NULL || from == rule || arch_may_include (rule, folder)
+      || (g_str_has_prefix (from->box, "kernels/") && arch_may_include (rule, "kernels/backend.h"))
+      || (g_str_has_prefix (from->box, "ui/") ? !g_str_has_prefix (rule->box, "ui/")
+                                              : !g_str_has_prefix (rule->box, "engine/")))
     return NULL;
   return g_strdup_printf ("%s must not know the symbol %s, which is of %s", rule->box, symbol, from->box);
 }

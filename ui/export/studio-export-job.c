@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "ui/scene/studio-scene.h"
 #include "ui/worker/studio-planner.h"
 #include "ui/worker/studio-worker.h"
 

@@ -9,6 +9,7 @@
 
 #include "ui/charts/studio-template.h"
 #include "ui/document/studio-document-net.h"
+#include "ui/scene/studio-scene.h"
 
 /* ---- a row ----------------------------------------------------------------- */
 
