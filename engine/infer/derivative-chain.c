@@ -361,15 +361,6 @@ refuse (const char *port, gint64 element, GError **error)
                       port, element);
 }
 
-static const LoomNetWeight *
-find_weight (const LoomNet *net, const char *name)
-{
-  for (guint i = 0; i < loom_net_n_weights (net); i++)
-    if (g_str_equal (loom_net_weight (net, i)->name, name))
-      return loom_net_weight (net, i);
-  return NULL;
-}
-
 /* Weights that are not trained have no gradient, which would be the end of the chain. */
 static gboolean
 find_start (const DerivativeStep *step, const char *port, At *at, GError **error)
@@ -380,8 +371,9 @@ find_start (const DerivativeStep *step, const char *port, At *at, GError **error
 
   /* The output of a parameter has the name of its weight. */
   found = loom_net_find_port (net, port, &at->source.output, NULL);
-  at->weight
-      = found < 0 || at->source.output >= loom_net_node (net, (guint)found)->n_outputs ? find_weight (net, port) : NULL;
+  at->weight = found < 0 || at->source.output >= loom_net_node (net, (guint)found)->n_outputs
+                   ? loom_net_weight_named (net, port)
+                   : NULL;
   if (at->weight != NULL)
     {
       found = loom_program_find_slot (p, port);

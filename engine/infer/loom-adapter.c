@@ -376,15 +376,6 @@ find_alpha (const LoomAdapter *self, const char *path, double *alpha, GError **e
   return TRUE;
 }
 
-static gboolean
-is_weight (const LoomNet *net, const char *name)
-{
-  for (guint i = 0; i < loom_net_n_weights (net); i++)
-    if (g_str_equal (loom_net_weight (net, i)->name, name))
-      return TRUE;
-  return FALSE;
-}
-
 /* No tensor of the file is ignored, and none is of a pair whose other half is elsewhere. */
 static gboolean
 check_names (const LoomAdapter *self, const LoomGraph *graph, GError **error)
@@ -441,7 +432,8 @@ loom_adapter_attach (LoomAdapter *self, LoomGraph *graph, GError **error)
       g_autofree char *path = g_strndup (name, strlen (name) - MIN (strlen (name), strlen ("." LOOM_LORA_A)));
       const int node = loom_net_find (net, path);
 
-      if (g_str_has_suffix (name, "." LOOM_LORA_A) && !is_weight (net, name) && (node < 0 || !can[node]))
+      if (g_str_has_suffix (name, "." LOOM_LORA_A) && loom_net_weight_named (net, name) == NULL
+          && (node < 0 || !can[node]))
         return loom_refuse (error, LOOM_ERROR_DATA,
                             "“%s” has factors for the layer “%s”, but the graph has no linear layer of this name with "
                             "weights of its own.",

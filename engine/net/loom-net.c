@@ -454,6 +454,15 @@ loom_net_weight (const LoomNet *net, guint i)
   return &g_array_index (net->weights, LoomNetWeight, i);
 }
 
+const LoomNetWeight *
+loom_net_weight_named (const LoomNet *net, const char *name)
+{
+  for (guint i = 0; i < loom_net_n_weights (net); i++)
+    if (g_str_equal (loom_net_weight (net, i)->name, name))
+      return loom_net_weight (net, i);
+  return NULL;
+}
+
 /* slot.first counts nodes in the order of the file, which differs from the public order. */
 static const NetLocal *
 local_of (const NetLocation *location)

@@ -86,6 +86,8 @@ int loom_net_find_port (const LoomNet *net, const char *port, guint *output, GEr
 gboolean loom_net_port_is_unknown (const LoomNet *net, const char *port);
 guint loom_net_n_weights (const LoomNet *net);
 const LoomNetWeight *loom_net_weight (const LoomNet *net, guint i);
+/* By its name in a state_dict; NULL: the net has none of that name. */
+const LoomNetWeight *loom_net_weight_named (const LoomNet *net, const char *name);
 /* TRUE if a source is a weight or buffer of its node and not an output. */
 gboolean loom_net_is_weight (const LoomNet *net, const LoomNetSource *source);
 /* TRUE if an input of a node that runs a loop is a result of the loop's body, which does not exist outside of it. */

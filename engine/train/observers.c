@@ -141,10 +141,7 @@ text_of (TrainObservers *self, const char *port)
 static gboolean
 is_weight (const TrainModel *model, const char *port)
 {
-  for (guint i = 0; i < loom_net_n_weights (model->net); i++)
-    if (g_str_equal (loom_net_weight (model->net, i)->name, port) && loom_state_find (model->state, port) >= 0)
-      return TRUE;
-  return FALSE;
+  return loom_net_weight_named (model->net, port) != NULL && loom_state_find (model->state, port) >= 0;
 }
 
 /* The change of a weight by the last step: the values after it without those before it. (transfer full) */

@@ -40,8 +40,10 @@ describe (const LoomNet *net)
       const LoomNetWeight *w = loom_net_weight (net, i);
       g_autofree char *shape = loom_shape_to_attribute (&w->shape);
 
+      g_assert_true (loom_net_weight_named (net, w->name) == w);
       g_string_append_printf (text, "%s [%s]%s\n", w->name, shape, w->frozen ? " frozen" : "");
     }
+  g_assert_null (loom_net_weight_named (net, "weight"));
   return g_string_free (text, FALSE);
 }
 

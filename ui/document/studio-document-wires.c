@@ -216,19 +216,10 @@ try_link (LoomGraph *trial, const StudioScene *scene, guint64 scope_serial, guin
 static gboolean
 ties (const LoomNet *net, const StudioItem *item, guint input, const StudioPort *from)
 {
-  g_autofree char *name = NULL;
+  g_autofree char *name = g_strdup_printf ("%s.%s", item->path, item->input[input].name);
+  const LoomNetWeight *weight = from->typed && net != NULL ? loom_net_weight_named (net, name) : NULL;
 
-  if (!from->typed || net == NULL)
-    return FALSE;
-  name = g_strdup_printf ("%s.%s", item->path, item->input[input].name);
-  for (guint i = 0; i < loom_net_n_weights (net); i++)
-    {
-      const LoomNetWeight *weight = loom_net_weight (net, i);
-
-      if (strcmp (weight->name, name) == 0)
-        return weight->dtype == from->type.dtype && loom_shape_equal (&weight->shape, &from->type.shape);
-    }
-  return FALSE;
+  return weight != NULL && weight->dtype == from->type.dtype && loom_shape_equal (&weight->shape, &from->type.shape);
 }
 
 void

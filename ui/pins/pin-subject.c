@@ -39,15 +39,6 @@ pin_tensor_node (const LoomNet *net, const char *tensor)
   return g_strdup (node >= 0 ? loom_net_node (net, (guint)node)->path : name);
 }
 
-static const LoomNetWeight *
-find_weight (const LoomNet *net, const char *name)
-{
-  for (guint i = 0; i < loom_net_n_weights (net); i++)
-    if (g_str_equal (loom_net_weight (net, i)->name, name))
-      return loom_net_weight (net, i);
-  return NULL;
-}
-
 static void
 take_shape (PinSubject *self, const LoomShape *shape)
 {
@@ -131,7 +122,7 @@ void
 pin_subject_init (PinSubject *self, const LoomNet *net, const char *tensor)
 {
   const char *name = pin_tensor_name (tensor);
-  const LoomNetWeight *weight = find_weight (net, name);
+  const LoomNetWeight *weight = loom_net_weight_named (net, name);
 
   *self = (PinSubject){ .is_gradient = g_str_has_prefix (tensor, PIN_GRADIENT),
                         .is_update = g_str_has_prefix (tensor, PIN_UPDATE),

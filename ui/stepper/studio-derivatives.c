@@ -251,11 +251,11 @@ static const char *
 node_of (const LoomNet *net, const char *port)
 {
   guint output;
-  int node = loom_net_find_port (net, port, &output, NULL);
+  const int node = loom_net_find_port (net, port, &output, NULL);
+  const LoomNetWeight *weight = node < 0 ? loom_net_weight_named (net, port) : NULL;
 
-  for (guint i = 0; node < 0 && i < loom_net_n_weights (net); i++)
-    if (g_str_equal (loom_net_weight (net, i)->name, port))
-      node = (int)loom_net_weight (net, i)->node;
+  if (weight != NULL)
+    return loom_net_node (net, weight->node)->path;
   return node >= 0 ? loom_net_node (net, (guint)node)->path : NULL;
 }
 
