@@ -257,15 +257,9 @@ static void
 each_link (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
            gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data)
 {
-  static const char *const names[] = { "path", "test_path" };
+  static const char *const names[] = { "path", "test_path", NULL };
 
-  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
-    {
-      g_autofree char *path = loom_option_path (klass, options, names[i]);
-
-      if (path != NULL)
-        loom_folder_each_link (names[i], path, is_read, TRUE, follow, data);
-    }
+  loom_options_each_link (klass, options, names, is_read, TRUE, follow, data);
 }
 
 const LoomDatasetClass loom_dataset_boxes = {

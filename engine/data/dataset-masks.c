@@ -299,10 +299,9 @@ static void
 each_link (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
            gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data)
 {
-  g_autofree char *path = loom_option_path (klass, options, "path");
+  static const char *const names[] = { "path", NULL };
 
-  if (path != NULL)
-    loom_folder_each_link ("path", path, is_read, TRUE, follow, data);
+  loom_options_each_link (klass, options, names, is_read, TRUE, follow, data);
 }
 
 const LoomDatasetClass loom_dataset_masks = {

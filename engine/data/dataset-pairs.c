@@ -365,15 +365,9 @@ static void
 each_link (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
            gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data)
 {
-  static const char *const names[] = { "path", "target_path" };
+  static const char *const names[] = { "path", "target_path", NULL };
 
-  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
-    {
-      g_autofree char *path = loom_option_path (klass, options, names[i]);
-
-      if (path != NULL)
-        loom_folder_each_link (names[i], path, has_catalogue_name, FALSE, follow, data);
-    }
+  loom_options_each_link (klass, options, names, has_catalogue_name, FALSE, follow, data);
 }
 
 const LoomDatasetClass loom_dataset_pairs = {

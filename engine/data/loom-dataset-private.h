@@ -82,10 +82,11 @@ struct _LoomDataset
 /* FALSE with OUTSIDE if the options' guard refuses a path. */
 gboolean loom_dataset_check_guard (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomLinks links,
                                    GError **error);
-/* Calls follow() for each link in a folder to a folder, or to a file that accepts() returns TRUE for. deep: also in its
- * subfolders. */
-void loom_folder_each_link (const char *name, const char *folder, gboolean (*accepts) (const char *file), gboolean deep,
-                            gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data);
+/* An each_link() of data sets whose options, names[] up to NULL, are folders: calls follow() for each link in them to a
+ * folder, or to a file that accepts() returns TRUE for. deep: also in their subfolders. */
+void loom_options_each_link (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *const *names,
+                             gboolean (*accepts) (const char *file), gboolean deep,
+                             gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data);
 
 /* The value of an option, or its default. The name must be among the params of the class. */
 const char *loom_option_string (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *name);

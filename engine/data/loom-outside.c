@@ -138,13 +138,19 @@ walk_folder (const Walk *w, const char *folder)
 }
 
 void
-loom_folder_each_link (const char *name, const char *folder, gboolean (*accepts) (const char *file), gboolean deep,
-                       gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data)
+loom_options_each_link (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *const *names,
+                        gboolean (*accepts) (const char *file), gboolean deep,
+                        gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data)
 {
-  g_autoptr (GHashTable) visited = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  const Walk walk = { name, accepts, deep, follow, data, visited };
+  for (; *names != NULL; names++)
+    {
+      g_autoptr (GHashTable) visited = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+      const Walk walk = { *names, accepts, deep, follow, data, visited };
+      g_autofree char *folder = loom_option_path (klass, options, *names);
 
-  walk_folder (&walk, folder);
+      if (folder != NULL)
+        walk_folder (&walk, folder);
+    }
 }
 
 /* ---- files outside ------------------------------------------------------------ */
