@@ -11,18 +11,6 @@ typedef struct
   gboolean force;
 } Options;
 
-/* "dir/model.onnx" → "model.xml" in the current folder, because the model's folder may be read-only. */
-static char *
-default_output (const char *path)
-{
-  g_autofree char *base = g_path_get_basename (path);
-  char *dot = strrchr (base, '.');
-
-  if (dot != NULL && dot != base)
-    *dot = 0;
-  return g_strconcat (base, ".xml", NULL);
-}
-
 /* FALSE with a message if writing would replace an existing file. */
 static gboolean
 may_write (const Command *command, const Options *options, const char *path)
@@ -120,7 +108,7 @@ run (const Command *command, int argc, char **argv)
   if (batch != NULL && !g_str_equal (batch, "fixed") && !g_str_equal (batch, "open"))
     return command_usage (command, "--batch takes fixed or open, not “%s”.", batch);
   if (output == NULL)
-    output = default_output (argv[1]);
+    output = command_default_graph (argv[1]);
   g_autofree char *weights = NULL, *weights_file = NULL;
   if (!may_write (command, &options, output))
     return 2;

@@ -233,18 +233,6 @@ write_graph (const Command *command, const Options *options, char **words, int n
   return put_graph (command, graph, output, rest->str);
 }
 
-/* The graph's default path: the name of this file with another suffix, in the working folder. */
-static char *
-graph_next_to (const char *weights)
-{
-  g_autofree char *name = g_path_get_basename (weights);
-  char *dot = strrchr (name, '.');
-
-  if (dot != NULL && dot != name)
-    *dot = 0;
-  return g_strconcat (name, ".xml", NULL);
-}
-
 static int
 run (const Command *command, int argc, char **argv)
 {
@@ -278,8 +266,8 @@ run (const Command *command, int argc, char **argv)
   if (net != NULL && loom_template_kind (net) == NULL)
     return command_usage (command, "There is no network “%s”; --list shows the networks.", net);
   if (output == NULL)
-    output = weights != NULL         ? graph_next_to (weights)
-             : file_kind (data) >= 0 ? graph_next_to (data)
+    output = weights != NULL         ? command_default_graph (weights)
+             : file_kind (data) >= 0 ? command_default_graph (data)
                                      : g_strconcat (data, ".xml", NULL);
   if (!options.force && strcmp (output, "-") != 0 && g_file_test (output, G_FILE_TEST_EXISTS))
     return command_usage (command, "“%s” exists already. Name another file with -o, or use --force.", output);

@@ -418,6 +418,17 @@ command_can_write (const char *path)
   return path == NULL || (g_access (folder, W_OK | X_OK) == 0 && !g_file_test (path, G_FILE_TEST_IS_DIR));
 }
 
+char *
+command_default_graph (const char *path)
+{
+  g_autofree char *name = g_path_get_basename (path);
+  char *dot = strrchr (name, '.');
+
+  if (dot != NULL && dot != name)
+    *dot = 0;
+  return g_strconcat (name, ".xml", NULL);
+}
+
 gboolean
 command_flush (void)
 {

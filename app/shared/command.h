@@ -54,6 +54,9 @@ const char *command_strategy_help (void);
 int command_fail (const Command *command, GError *error);
 /* TRUE if this file (NULL: none) could be written; to be checked before hours of work. */
 gboolean command_can_write (const char *path);
+/* Where a graph that is made from a file is written: "dir/model.onnx" → "model.xml" in the working folder, because the
+ * file's folder may be read-only. (transfer full) */
+char *command_default_graph (const char *path);
 /* Flushes what was printed. FALSE: standard output cannot be written, so more output is useless. */
 gboolean command_flush (void);
 /* Closes standard output; call once, at a command's end. Returns the exit status, which is 5 if output was lost and
