@@ -141,25 +141,22 @@ add_fixes (StudioFaultList *self, GtkWidget *box, const LoomFault *fault)
   for (guint m = 0; fixes != NULL && m < fixes->len; m++)
     {
       LoomFix *fix = g_ptr_array_index (fixes, m);
-      GtkWidget *line = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
-      GtkWidget *button = gtk_button_new_with_label (fix->label), *preview = gtk_label_new (fix->preview);
+      const char *words = fix->preview != NULL ? fix->preview : "";
+      GtkWidget *line = studio_template_new ("fault-fix.ui");
+      struct
+      {
+        GtkWidget *button, *preview;
+      } parts;
 
-      gtk_label_set_wrap (GTK_LABEL (preview), TRUE);
-      gtk_label_set_xalign (GTK_LABEL (preview), 0);
-      gtk_label_set_max_width_chars (GTK_LABEL (preview), 32);
-      gtk_widget_set_hexpand (preview, TRUE);
-      gtk_widget_add_css_class (preview, "dim-label");
-      gtk_widget_add_css_class (preview, "caption");
-      gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
-      gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
-                                      fix->preview != NULL ? fix->preview : "", -1);
-      bind_fault (button, fault);
-      g_object_set_data_full (G_OBJECT (button), "path", g_strdup (fault->node), g_free);
-      g_object_set_data_full (G_OBJECT (button), "fix", fix, free_fix);
-      g_signal_connect (button, "clicked", G_CALLBACK (quick_fix_cb), self);
-      follow_button (self, button);
-      gtk_box_append (GTK_BOX (line), button);
-      gtk_box_append (GTK_BOX (line), preview);
+      STUDIO_TEMPLATE_FIELDS (line, &parts, button, preview);
+      gtk_button_set_label (GTK_BUTTON (parts.button), fix->label);
+      gtk_label_set_text (GTK_LABEL (parts.preview), words);
+      gtk_accessible_update_property (GTK_ACCESSIBLE (parts.button), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, words, -1);
+      bind_fault (parts.button, fault);
+      g_object_set_data_full (G_OBJECT (parts.button), "path", g_strdup (fault->node), g_free);
+      g_object_set_data_full (G_OBJECT (parts.button), "fix", fix, free_fix);
+      g_signal_connect (parts.button, "clicked", G_CALLBACK (quick_fix_cb), self);
+      follow_button (self, parts.button);
       gtk_box_append (GTK_BOX (box), line);
     }
   /* The buttons own them. */
@@ -173,50 +170,34 @@ add_fixes (StudioFaultList *self, GtkWidget *box, const LoomFault *fault)
 static GtkWidget *
 fault_row (StudioFaultList *self, const LoomFault *fault, gboolean with_fixes)
 {
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
-  gtk_widget_set_margin_top (box, 6);
-  gtk_widget_set_margin_bottom (box, 6);
-  gtk_widget_set_margin_start (box, 6);
-  gtk_widget_set_margin_end (box, 6);
-  GtkWidget *icon = gtk_image_new_from_icon_name (fault->is_warning ? "dialog-information-symbolic"
-                                                  : fault->is_todo  ? "radio-symbolic"
-                                                                    : "dialog-warning-symbolic");
-  gtk_widget_set_valign (icon, GTK_ALIGN_START);
-  gtk_box_append (GTK_BOX (box), icon);
+  GtkWidget *row = studio_template_new ("fault-row.ui");
+  struct
+  {
+    GtkWidget *icon, *words, *message, *read, *fix;
+  } parts;
   g_autofree char *text
       = fault->node != NULL ? g_strdup_printf ("%s: %s", fault->node, fault->message) : g_strdup (fault->message);
   /* A fix that is no edit of a node or of <train> would be a button that does nothing. */
-  gboolean can_fix
+  const gboolean can_fix
       = fault->fix_attribute != NULL && (fault->node != NULL || g_str_has_prefix (fault->message, "<train>: "));
-  GtkWidget *label = gtk_label_new (text);
-  gtk_label_set_wrap (GTK_LABEL (label), TRUE);
-  gtk_label_set_wrap_mode (GTK_LABEL (label), PANGO_WRAP_WORD_CHAR);
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_max_width_chars (GTK_LABEL (label), 48);
-  gtk_widget_set_hexpand (label, TRUE);
-  GtkWidget *words = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6);
-  gtk_box_append (GTK_BOX (words), label);
-  gtk_box_append (GTK_BOX (box), words);
+
+  STUDIO_TEMPLATE_FIELDS (row, &parts, icon, words, message, read, fix);
+  gtk_image_set_from_icon_name (GTK_IMAGE (parts.icon), fault->is_warning ? "dialog-information-symbolic"
+                                                        : fault->is_todo  ? "radio-symbolic"
+                                                                          : "dialog-warning-symbolic");
+  gtk_label_set_text (GTK_LABEL (parts.message), text);
+  g_signal_connect_swapped (parts.read, "clicked", G_CALLBACK (read_clicked_cb), self);
   if (fault->code == LOOM_ERROR_OUTSIDE)
-    {
-      GtkWidget *read = gtk_button_new_with_mnemonic (_ ("_Read…"));
-      gtk_widget_set_valign (read, GTK_ALIGN_CENTER);
-      g_signal_connect_swapped (read, "clicked", G_CALLBACK (read_clicked_cb), self);
-      gtk_box_append (GTK_BOX (box), read);
-    }
+    gtk_widget_show (parts.read);
   else if (fault->node != NULL && with_fixes)
-    add_fixes (self, words, fault);
+    add_fixes (self, parts.words, fault);
   else if (fault->fix != NULL && can_fix)
     {
-      GtkWidget *fix = gtk_button_new_with_label (_ ("Fix"));
-      gtk_widget_set_tooltip_text (fix, fault->fix);
-      gtk_widget_set_valign (fix, GTK_ALIGN_CENTER);
-      bind_fault (fix, fault);
-      g_signal_connect (fix, "clicked", G_CALLBACK (fix_cb), self);
-      gtk_box_append (GTK_BOX (box), fix);
+      gtk_widget_show (parts.fix);
+      gtk_widget_set_tooltip_text (parts.fix, fault->fix);
+      bind_fault (parts.fix, fault);
+      g_signal_connect (parts.fix, "clicked", G_CALLBACK (fix_cb), self);
     }
-  GtkWidget *row = gtk_list_box_row_new ();
-  gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);
   g_object_set_data_full (G_OBJECT (row), "path", g_strdup (fault->node), g_free);
   gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL, text, -1);
   return row;
@@ -249,15 +230,6 @@ update (StudioFaultList *self)
     text = g_strdup_printf (ngettext ("%u hint", "%u hints", all), all);
   else
     text = g_strdup_printf (ngettext ("⚠ %u fault", "⚠ %u faults", errors), errors);
-  if (all == 0)
-    {
-      GtkWidget *row = gtk_list_box_row_new ();
-      GtkWidget *label = gtk_label_new (_ ("Nothing is wrong with the graph."));
-      g_object_set (label, "margin-top", 12, "margin-bottom", 12, NULL);
-      gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), label);
-      gtk_list_box_row_set_activatable (GTK_LIST_BOX_ROW (row), FALSE);
-      gtk_list_box_append (GTK_LIST_BOX (self->list), row);
-    }
   g_free (self->summary);
   self->summary = g_steal_pointer (&text);
   self->n_errors = errors;

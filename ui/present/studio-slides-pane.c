@@ -172,19 +172,11 @@ make_draggable (StudioSlidesPane *self, GtkWidget *row)
 static GtkWidget *
 row_new (StudioSlidesPane *self, guint i)
 {
-  GtkWidget *row = gtk_list_box_row_new (), *box = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12);
+  GtkWidget *row = studio_template_new ("slide-row.ui");
   g_autofree char *title = studio_slides_dup_title (self->slides, i), *number = g_strdup_printf ("%u", i + 1);
-  GtkWidget *label = gtk_label_new (title), *count = gtk_label_new (number);
 
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
-  gtk_widget_set_hexpand (label, TRUE);
-  gtk_widget_add_css_class (count, "dim-label");
-  gtk_widget_add_css_class (count, "numeric");
-  gtk_box_append (GTK_BOX (box), count);
-  gtk_box_append (GTK_BOX (box), label);
-  g_object_set (box, "margin-top", 6, "margin-bottom", 6, "margin-start", 6, "margin-end", 6, NULL);
-  gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);
+  gtk_label_set_text (g_object_get_data (G_OBJECT (row), "title"), title);
+  gtk_label_set_text (g_object_get_data (G_OBJECT (row), "number"), number);
   make_draggable (self, row);
   return row;
 }

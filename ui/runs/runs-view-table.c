@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
+#include "ui/charts/studio-template.h"
 #include "ui/scene/studio-format.h"
 
 typedef struct
@@ -233,24 +234,16 @@ static GtkWidget *
 make (StudioRuns *runs)
 {
   Table *self = g_new0 (Table, 1);
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 6), *scrolled = gtk_scrolled_window_new ();
+  GtkWidget *box = studio_template_new ("runs-table.ui");
 
   self->runs = g_object_ref (runs);
   self->rows = g_list_store_new (STUDIO_TYPE_RUN_ENTRY);
+  g_autoptr (GtkSelectionModel) selection
+      = GTK_SELECTION_MODEL (gtk_single_selection_new (g_object_ref (G_LIST_MODEL (self->rows))));
   self->summaries = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_run_summary_unref);
   self->cells = g_hash_table_new (NULL, NULL);
-  self->words = gtk_label_new (NULL);
-  gtk_label_set_xalign (GTK_LABEL (self->words), 0);
-  gtk_label_set_wrap (GTK_LABEL (self->words), TRUE);
-  gtk_widget_add_css_class (self->words, "dim-label");
-  self->view
-      = gtk_column_view_new (GTK_SELECTION_MODEL (gtk_single_selection_new (g_object_ref (G_LIST_MODEL (self->rows)))));
-  gtk_widget_add_css_class (self->view, "data-table");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->view), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Differences"), -1);
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), self->view);
-  gtk_widget_set_vexpand (scrolled, TRUE);
-  gtk_box_append (GTK_BOX (box), self->words);
-  gtk_box_append (GTK_BOX (box), scrolled);
+  STUDIO_TEMPLATE_FIELDS (box, self, view, words);
+  gtk_column_view_set_model (GTK_COLUMN_VIEW (self->view), selection);
   g_object_set_data_full (G_OBJECT (box), "table", self, table_free);
   g_signal_connect_swapped (runs, "chosen-changed", G_CALLBACK (update), self);
   g_signal_connect_swapped (self->view, "map", G_CALLBACK (update), self);

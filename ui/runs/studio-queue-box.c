@@ -3,6 +3,8 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-template.h"
+
 struct _StudioQueueBox
 {
   GtkBox parent_instance;
@@ -26,19 +28,13 @@ add_row (StudioQueueBox *self, guint i)
   const LoomQueuedRun *run = studio_run_queue_get (self->queue, i);
   g_autofree char *name = loom_text_printable (run->name != NULL ? run->name : run->title, TRUE, 60);
   g_autofree char *spoken = g_strdup_printf (_ ("Remove %s from the queue"), name);
-  GtkWidget *row = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6), *label = gtk_label_new (name);
-  GtkWidget *button = gtk_button_new_from_icon_name ("list-remove-symbolic");
+  GtkWidget *row = studio_template_new ("queue-row.ui"), *button = g_object_get_data (G_OBJECT (row), "remove");
 
-  gtk_label_set_xalign (GTK_LABEL (label), 0);
-  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
-  gtk_widget_set_hexpand (label, TRUE);
-  gtk_widget_add_css_class (button, "flat");
+  gtk_label_set_text (g_object_get_data (G_OBJECT (row), "name"), name);
   gtk_widget_set_tooltip_text (button, spoken);
   gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, spoken, -1);
   g_object_set_data (G_OBJECT (button), "index", GUINT_TO_POINTER (i));
   g_signal_connect (button, "clicked", G_CALLBACK (remove_cb), self);
-  gtk_box_append (GTK_BOX (row), label);
-  gtk_box_append (GTK_BOX (row), button);
   gtk_box_append (GTK_BOX (self->list), row);
 }
 
@@ -94,25 +90,14 @@ static void
 studio_queue_box_class_init (StudioQueueBoxClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = queue_box_dispose;
+  STUDIO_TEMPLATE (klass, "studio-queue-box.ui");
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioQueueBox, title, list);
 }
 
 static void
 studio_queue_box_init (StudioQueueBox *self)
 {
-  GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 6);
-  GtkWidget *start = gtk_button_new_with_mnemonic (_ ("_Start"));
-
-  gtk_orientable_set_orientation (GTK_ORIENTABLE (self), GTK_ORIENTATION_VERTICAL);
-  self->title = gtk_label_new (NULL);
-  self->list = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0);
-  gtk_label_set_xalign (GTK_LABEL (self->title), 0);
-  gtk_widget_add_css_class (self->title, "heading");
-  gtk_widget_set_hexpand (self->title, TRUE);
-  gtk_actionable_set_action_name (GTK_ACTIONABLE (start), "win.start-queue");
-  gtk_box_append (GTK_BOX (head), self->title);
-  gtk_box_append (GTK_BOX (head), start);
-  gtk_box_append (GTK_BOX (self), head);
-  gtk_box_append (GTK_BOX (self), self->list);
+  gtk_widget_init_template (GTK_WIDGET (self));
 }
 
 GtkWidget *
