@@ -15,6 +15,7 @@
 #include "ui/page/graph-walk.h"
 #include "ui/page/page-actions.h"
 #include "ui/page/page-commands.h"
+#include "ui/page/page-tabs.h"
 #include "ui/page/page-title.h"
 #include "ui/page/pane-actions.h"
 #include "ui/page/run-settings.h"
@@ -22,7 +23,6 @@
 #include "ui/page/studio-comparing.h"
 #include "ui/page/studio-exporter.h"
 #include "ui/page/studio-fault-list.h"
-#include "ui/page/studio-history-tab.h"
 #include "ui/page/studio-layer-commands.h"
 #include "ui/page/studio-lesson-tab.h"
 #include "ui/page/studio-navigation.h"
@@ -124,19 +124,23 @@ test_tabs (void)
   StudioSlides *slides = studio_slides_new (frame.document);
   StudioPalette *palette = g_object_ref_sink (studio_palette_new (frame.document, frame.canvas));
   GtkWidget *stage = g_object_ref_sink (gtk_box_new (GTK_ORIENTATION_VERTICAL, 0));
-  StudioHistoryTab *history = studio_history_tab_new (frame.document, frame.canvas, frame.panes);
   StudioSlidesTab *views = studio_slides_tab_new (frame.document, frame.canvas, slides, frame.panes);
   StudioTaskTab *task = studio_task_tab_new (frame.document, frame.run, frame.canvas, frame.panes, stage);
   StudioLessonTab *lesson
       = studio_lesson_tab_new (frame.document, frame.run, frame.canvas, palette, frame.panes, frame.toasts);
   StudioComparing *comparing
       = studio_comparing_new (frame.document, frame.run, frame.canvas, frame.panes, frame.toasts);
+  PageTab history = { .kind = &page_tab_history,
+                      .document = frame.document,
+                      .canvas = frame.canvas,
+                      .panes = frame.panes,
+                      .comparing = comparing };
   g_signal_connect_swapped (frame.panes, "wanted", G_CALLBACK (count_cb), &wanted);
   g_signal_connect_swapped (comparing, "changed", G_CALLBACK (count_cb), &compared);
 
-  studio_history_tab_toggle (history);
+  page_tab_toggle (&history);
   g_assert_true (studio_panes_is_page_visible (frame.panes, "history"));
-  studio_history_tab_toggle (history);
+  page_tab_toggle (&history);
   g_assert_false (studio_panes_is_page_visible (frame.panes, "history"));
   g_assert_cmpuint (wanted, ==, 0);
   studio_panes_set_available (frame.panes, STUDIO_PANE_START, FALSE);
@@ -168,7 +172,6 @@ test_tabs (void)
   release (lesson);
   release (task);
   release (views);
-  release (history);
   g_object_unref (stage);
   g_object_unref (palette);
   g_object_unref (slides);

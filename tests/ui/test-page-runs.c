@@ -8,12 +8,11 @@
 #include "tests/ui/page-frame.h"
 #include "ui/listing/studio-pytorch-pane.h"
 #include "ui/page/graph-file.h"
+#include "ui/page/page-tabs.h"
 #include "ui/page/run-settings.h"
 #include "ui/page/studio-exporter.h"
-#include "ui/page/studio-pytorch-tab.h"
 #include "ui/page/studio-run-windows.h"
 #include "ui/page/studio-runner.h"
-#include "ui/page/studio-steps-tab.h"
 #include "ui/stepper/studio-step-layer.h"
 #include "ui/timeline/studio-step-row.h"
 #include "ui/timeline/studio-steps-pane.h"
@@ -160,14 +159,18 @@ test_steps (void)
   g_assert_cmpfloat (loom_trace_times_take (times, LOOM_TRACE_BACKWARD, "matmul", "fc"), <, 0);
 
   StudioExporter exporter = { .document = frame.document, .toasts = frame.toasts };
-  StudioStepsTab *tab = studio_steps_tab_new (frame.document, frame.canvas, frame.run, frame.panes, &exporter);
-  studio_steps_tab_export (tab, "svg");
+  PageTab tab = { .kind = &page_tab_steps,
+                  .document = frame.document,
+                  .canvas = frame.canvas,
+                  .run = frame.run,
+                  .panes = frame.panes,
+                  .exporter = &exporter };
+  page_tab_export_memory (&tab, "svg");
   g_assert_cmpuint (frame.said, ==, 1); /* there is no plan yet */
-  studio_steps_tab_toggle (tab);
+  page_tab_toggle (&tab);
   g_assert_true (studio_panes_is_page_visible (frame.panes, "steps"));
-  studio_steps_tab_toggle (tab);
+  page_tab_toggle (&tab);
   g_assert_false (studio_panes_is_page_visible (frame.panes, "steps"));
-  release (tab);
   frame_end (&frame);
 }
 
@@ -179,7 +182,7 @@ test_pytorch (void)
   Frame frame;
   guint line;
   frame_begin (&frame, CHAIN);
-  StudioPytorchTab *tab = studio_pytorch_tab_new (frame.document, frame.canvas, frame.panes);
+  PageTab tab = { .kind = &page_tab_pytorch, .document = frame.document, .canvas = frame.canvas, .panes = frame.panes };
   StudioPytorchPane *pane = studio_pytorch_pane_new (frame.document);
   g_object_ref_sink (pane);
   studio_pytorch_pane_focus (pane);
@@ -207,11 +210,10 @@ test_pytorch (void)
   g_assert_cmpuint (studio_pytorch_pane_n_lines (pane), ==, 0);
   g_object_unref (pane);
 
-  studio_pytorch_tab_toggle (tab);
+  page_tab_toggle (&tab);
   g_assert_true (studio_panes_is_page_visible (frame.panes, "pytorch"));
-  studio_pytorch_tab_toggle (tab);
+  page_tab_toggle (&tab);
   g_assert_false (studio_panes_is_page_visible (frame.panes, "pytorch"));
-  release (tab);
   frame_end (&frame);
 }
 

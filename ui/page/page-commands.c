@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/page/page-tabs.h"
 #include "ui/page/run-settings.h"
 #include "ui/page/studio-comparing.h"
 #include "ui/page/studio-disk-bar.h"
@@ -10,14 +11,10 @@
 #include "ui/page/studio-exporter.h"
 #include "ui/page/studio-exporting.h"
 #include "ui/page/studio-health-line.h"
-#include "ui/page/studio-history-tab.h"
 #include "ui/page/studio-layer-commands.h"
 #include "ui/page/studio-lesson-tab.h"
 #include "ui/page/studio-navigation.h"
 #include "ui/page/studio-presentation.h"
-#include "ui/page/studio-gradient-tab.h"
-#include "ui/page/studio-pytorch-tab.h"
-#include "ui/page/studio-steps-tab.h"
 #include "ui/page/studio-run-windows.h"
 #include "ui/page/studio-runs-tab.h"
 #include "ui/page/studio-runner.h"
@@ -155,7 +152,7 @@ static const StudioCommandRow commands[] = {
   { "history",
     NULL,
     PAGE_HISTORY,
-    G_CALLBACK (studio_history_tab_toggle),
+    G_CALLBACK (page_tab_toggle),
     N_ ("View"),
     N_ ("_History of the Graph"),
     { "<Control><Shift>h" },
@@ -171,7 +168,7 @@ static const StudioCommandRow commands[] = {
   { "pytorch",
     NULL,
     PAGE_PYTORCH,
-    G_CALLBACK (studio_pytorch_tab_toggle),
+    G_CALLBACK (page_tab_toggle),
     N_ ("View"),
     N_ ("The Graph in Py_Torch"),
     { "<Control><Shift>k" },
@@ -179,7 +176,7 @@ static const StudioCommandRow commands[] = {
   { "steps",
     NULL,
     PAGE_STEPS,
-    G_CALLBACK (studio_steps_tab_toggle),
+    G_CALLBACK (page_tab_toggle),
     N_ ("View"),
     N_ ("_What Runs"),
     { "<Control><Shift>x" },
@@ -187,12 +184,12 @@ static const StudioCommandRow commands[] = {
   { "check-gradients",
     NULL,
     PAGE_GRADIENTS,
-    G_CALLBACK (studio_gradient_tab_check),
+    G_CALLBACK (page_tab_check_gradients),
     N_ ("View"),
     N_ ("Check _Gradients"),
     { "<Control><Shift>f" },
     "gradcheck finite differences numeric derivative backward selection" },
-  { "export-memory", "s", PAGE_STEPS, G_CALLBACK (studio_steps_tab_export), NULL, NULL, { NULL }, NULL },
+  { "export-memory", "s", PAGE_STEPS, G_CALLBACK (page_tab_export_memory), NULL, NULL, { NULL }, NULL },
   { "compare",
     NULL,
     PAGE_COMPARING,

@@ -21,8 +21,8 @@ typedef enum
   PAGE_NAVIGATION,   /* StudioNavigation */
   PAGE_STATUS,       /* StudioStatusLine */
   PAGE_HEALTH,       /* StudioHealthLine */
-  PAGE_HISTORY,      /* StudioHistoryTab */
-  PAGE_PYTORCH,      /* StudioPytorchTab */
+  PAGE_HISTORY,      /* PageTab */
+  PAGE_PYTORCH,      /* PageTab */
   PAGE_COMPARING,    /* StudioComparing */
   PAGE_TASK,         /* StudioTaskTab */
   PAGE_EVALUATE,     /* StudioEvaluateTab */
@@ -31,8 +31,8 @@ typedef enum
   PAGE_PRESENTATION, /* StudioPresentation */
   PAGE_STEPPER,      /* StudioStepper */
   PAGE_RUNS,         /* StudioRunsTab */
-  PAGE_STEPS,        /* StudioStepsTab */
-  PAGE_GRADIENTS,    /* StudioGradientTab */
+  PAGE_STEPS,        /* PageTab */
+  PAGE_GRADIENTS,    /* PageTab */
   PAGE_N_PARTS
 } PagePart;
 

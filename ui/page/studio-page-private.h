@@ -4,6 +4,7 @@
 #include "ui/lesson/studio-lesson-pane.h"
 #include "ui/page/canvas-fitter.h"
 #include "ui/page/page-commands.h"
+#include "ui/page/page-tabs.h"
 #include "ui/page/page-title.h"
 #include "ui/page/studio-comparing.h"
 #include "ui/page/studio-disk-bar.h"
@@ -11,23 +12,19 @@
 #include "ui/page/studio-exporting.h"
 #include "ui/page/studio-guard.h"
 #include "ui/page/studio-evaluate-tab.h"
-#include "ui/page/studio-gradient-tab.h"
 #include "ui/page/studio-health-line.h"
-#include "ui/page/studio-history-tab.h"
 #include "ui/page/studio-layer-commands.h"
 #include "ui/page/studio-lesson-tab.h"
 #include "ui/page/studio-navigation.h"
 #include "ui/page/studio-page.h"
 #include "ui/page/studio-panel-split.h"
 #include "ui/page/studio-presentation.h"
-#include "ui/page/studio-pytorch-tab.h"
 #include "ui/page/studio-run-windows.h"
 #include "ui/page/studio-runner.h"
 #include "ui/page/studio-runs-tab.h"
 #include "ui/page/studio-slides-tab.h"
 #include "ui/page/studio-start-cover.h"
 #include "ui/page/studio-status-line.h"
-#include "ui/page/studio-steps-tab.h"
 #include "ui/page/studio-task-tab.h"
 #include "ui/page/studio-timeline-dock.h"
 #include "ui/pins/studio-health-watch.h"
@@ -95,12 +92,9 @@ struct _StudioPage
   StudioTaskTab *task_tab;
   StudioEvaluateTab *evaluate_tab;
   StudioSlidesTab *slides_tab;
-  StudioHistoryTab *history_tab;
   StudioRunsTab *runs_tab;
-  StudioPytorchTab *pytorch_tab;
-  StudioStepsTab *steps_tab;
-  StudioGradientTab *gradient_tab;
   StudioComparing *comparing;
+  PageTab history_tab, pytorch_tab, steps_tab, gradient_tab;
   StudioExporter exporter;
   StudioExporting exporting;
   StudioLayerCommands layer_commands;

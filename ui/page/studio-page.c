@@ -365,14 +365,16 @@ make_tabs (StudioPage *self)
   self->task_tab = studio_task_tab_new (self->document, self->run, self->canvas, self->panes, self->stage);
   studio_pins_set_task (self->pins, studio_task_tab_get_task (self->task_tab));
   self->evaluate_tab = studio_evaluate_tab_new (self->document, self->run, self->canvas, self->panes);
-  self->history_tab = studio_history_tab_new (self->document, self->canvas, self->panes);
   self->runs_tab = studio_runs_tab_new (&(StudioRunsTabParts){ self->document, self->run, self->canvas, self->panes,
                                                                self->runner, self->run_panel, self->panel_split,
                                                                self->comparing, self->toasts });
   studio_guard_set_queue (self->guard, studio_runs_tab_get_queue (self->runs_tab));
-  self->pytorch_tab = studio_pytorch_tab_new (self->document, self->canvas, self->panes);
-  self->steps_tab = studio_steps_tab_new (self->document, self->canvas, self->run, self->panes, &self->exporter);
-  self->gradient_tab = studio_gradient_tab_new (self->document, self->panes);
+  self->history_tab = (PageTab){ &page_tab_history, self->document,  self->canvas,    self->run,
+                                 self->panes,       self->comparing, &self->exporter, NULL };
+  self->pytorch_tab = self->steps_tab = self->gradient_tab = self->history_tab;
+  self->pytorch_tab.kind = &page_tab_pytorch;
+  self->steps_tab.kind = &page_tab_steps;
+  self->gradient_tab.kind = &page_tab_gradients;
 }
 
 static void
@@ -401,8 +403,8 @@ make_commands (StudioPage *self)
     [PAGE_NAVIGATION] = &self->navigation,
     [PAGE_STATUS] = self->status_line,
     [PAGE_HEALTH] = self->health_line,
-    [PAGE_HISTORY] = self->history_tab,
-    [PAGE_PYTORCH] = self->pytorch_tab,
+    [PAGE_HISTORY] = &self->history_tab,
+    [PAGE_PYTORCH] = &self->pytorch_tab,
     [PAGE_COMPARING] = self->comparing,
     [PAGE_TASK] = self->task_tab,
     [PAGE_EVALUATE] = self->evaluate_tab,
@@ -411,10 +413,10 @@ make_commands (StudioPage *self)
     [PAGE_PRESENTATION] = self->presentation,
     [PAGE_STEPPER] = self->stepper,
     [PAGE_RUNS] = self->runs_tab,
-    [PAGE_STEPS] = self->steps_tab,
+    [PAGE_STEPS] = &self->steps_tab,
     [PAGE_EXPORTING] = &self->exporting,
     [PAGE_DOCK] = self->dock,
-    [PAGE_GRADIENTS] = self->gradient_tab,
+    [PAGE_GRADIENTS] = &self->gradient_tab,
   };
   memcpy (self->parts, parts, sizeof parts);
   self->target = (StudioCommandTarget){ self->parts, before_command_cb, self };
@@ -477,7 +479,6 @@ connect_parts (StudioPage *self)
   g_signal_connect_object (self->stepper, "begin", G_CALLBACK (studio_runner_prepare), self->runner, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->stepper, "say", G_CALLBACK (studio_toasts_say), self->toasts, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->breakpoints, "hit", G_CALLBACK (breakpoint_cb), self, G_CONNECT_SWAPPED);
-  g_signal_connect_swapped (self->history_tab, "compare", G_CALLBACK (studio_comparing_with_entry), self->comparing);
   g_signal_connect_object (self->inspector, "sweep", G_CALLBACK (studio_runs_tab_sweep_node), self->runs_tab,
                            G_CONNECT_SWAPPED);
   g_signal_connect_object (self->training, "sweep", G_CALLBACK (studio_runs_tab_sweep), self->runs_tab,
@@ -543,11 +544,7 @@ page_dispose (GObject *object)
   g_clear_pointer (&self->dock, studio_timeline_dock_free);
   g_clear_pointer (&self->fitter, canvas_fitter_free);
   g_clear_object (&self->actions);
-  g_clear_object (&self->history_tab);
   g_clear_object (&self->runs_tab);
-  g_clear_object (&self->pytorch_tab);
-  g_clear_object (&self->steps_tab);
-  g_clear_object (&self->gradient_tab);
   g_clear_object (&self->forecast);
   studio_start_cover_clear (&self->start_cover);
   g_clear_object (&self->task_tab);
