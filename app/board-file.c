@@ -174,7 +174,7 @@ board_file_add (BoardFile *self, gint64 step, guint field, GByteArray *content, 
 {
   g_autoptr (GByteArray) event = g_byte_array_new ();
 
-  board_put_double (event, 1, (double)g_get_real_time () / G_USEC_PER_SEC);
+  board_put_double (event, 1, (double)loom_wall () / G_USEC_PER_SEC);
   board_put_int (event, 2, step);
   board_put_message (event, field, content);
   return write_record (self, event, error);
@@ -192,9 +192,8 @@ board_file_new (LoomFolder *folder, GError **error)
 {
   static const char version[] = "brain.Event:2";
   g_autoptr (BoardFile) self = g_new0 (BoardFile, 1);
-  g_autofree char *name
-      = g_strdup_printf (BOARD_FILE_PREFIX "%010" G_GINT64_FORMAT ".gradloom.%d.%" G_GINT64_FORMAT,
-                         g_get_real_time () / G_USEC_PER_SEC, (int)getpid (), g_get_monotonic_time ());
+  g_autofree char *name = g_strdup_printf (BOARD_FILE_PREFIX "%010" G_GINT64_FORMAT ".gradloom.%d.%" G_GINT64_FORMAT,
+                                           loom_wall () / G_USEC_PER_SEC, (int)getpid (), loom_monotonic ());
   GByteArray *text = g_byte_array_new ();
   int fd = loom_folder_open_file (folder, name, O_WRONLY | O_CREAT | O_EXCL, error);
 

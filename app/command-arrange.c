@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+
 typedef struct
 {
   double width, height;
@@ -175,7 +176,7 @@ find_ranges (const char *text, gsize length)
 
 /* Returns old with the layouts of fresh, or NULL if they have different scopes. */
 static char *
-splice (const char *old, gsize old_length, const char *fresh, gsize fresh_length, gsize *length)
+splice_text (const char *old, gsize old_length, const char *fresh, gsize fresh_length, gsize *length)
 {
   g_autoptr (GArray) from = find_ranges (fresh, fresh_length), to = find_ranges (old, old_length);
   GString *s;
@@ -278,17 +279,17 @@ arrange_file (const char *path, const char *output, const Order *order, GError *
   g_autofree char *old = NULL, *fresh = NULL, *text = NULL;
   gsize old_length, fresh_length, length;
 
-  if (!g_file_test (path, G_FILE_TEST_IS_REGULAR))
+  if (!loom_path_is_file (path))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE, "“%s” is not a regular file. Name the graph's file.", path);
       return FALSE;
     }
   graph = command_read_graph (path, error);
-  if (graph == NULL || !g_file_get_contents (path, &old, &old_length, error))
+  if (graph == NULL || !loom_path_read (path, &old, &old_length, error))
     return FALSE;
   arrange_graph (graph, order);
   fresh = loom_graph_write (graph, &fresh_length);
-  text = splice (old, old_length, fresh, fresh_length, &length);
+  text = splice_text (old, old_length, fresh, fresh_length, &length);
   if (text == NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE,

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+
 /* Prints the generated test sentences next to their targets. */
 static int
 evaluate_writing (const Command *command, const LoomGraph *graph, const LoomPredictorOptions *options, int beam,
@@ -111,7 +112,7 @@ run_eval (const Command *command, int argc, char **argv)
 
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomGraph) graph = NULL;
-  if (!g_file_test (argv[1], G_FILE_TEST_EXISTS))
+  if (!loom_path_exists (argv[1]))
     g_set_error (&error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is neither a run nor a graph.", argv[1]);
   else
     graph = command_read_graph (argv[1], &error);
@@ -130,7 +131,7 @@ run_eval (const Command *command, int argc, char **argv)
                                  .seed = -1,
                                  .no_epochs = TRUE,
                                  .weights = weights != NULL ? "" : NULL,
-                                 .costs_of = g_file_test (argv[1], G_FILE_TEST_IS_DIR) ? argv[1] : NULL };
+                                 .costs_of = loom_path_is_folder (argv[1]) ? argv[1] : NULL };
   g_autoptr (LoomTrainer) trainer = loom_trainer_new (graph, &options, &error);
   if (trainer == NULL)
     return command_fail (command, g_steal_pointer (&error));

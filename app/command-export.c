@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+
 static const ExportTarget *const targets[] = { &export_onnx, &export_safetensors, &export_pytorch, &export_report,
                                                &export_svg,  &export_pdf,         &export_png,     &export_dot };
 
@@ -107,10 +108,10 @@ read_size (const char *text, LoomBinding *sizes)
 static gboolean
 is_same_file (const char *a, const char *b)
 {
-  GStatBuf x, y;
+  struct stat x, y;
 
-  return a != NULL && b != NULL && g_stat (a, &x) == 0 && g_stat (b, &y) == 0 && x.st_dev == y.st_dev
-         && x.st_ino == y.st_ino && S_ISREG (x.st_mode);
+  return a != NULL && b != NULL && loom_os->stat (AT_FDCWD, a, &x, 0) == 0 && loom_os->stat (AT_FDCWD, b, &y, 0) == 0
+         && x.st_dev == y.st_dev && x.st_ino == y.st_ino && S_ISREG (x.st_mode);
 }
 
 /* Refuses to overwrite an existing file with another suffix, which is probably a typing error. */
@@ -189,7 +190,7 @@ check_words (const Command *command, const ExportJob *job, const char *path, con
     command_usage (command, "--pixels takes a number above 0.");
   else if (job->pixels > 0 && job->scale > 0)
     command_usage (command, "--pixels and --scale exclude each other.");
-  else if (format->source == LOOM_EXPORT_OF_RUN && !g_file_test (path, G_FILE_TEST_IS_DIR))
+  else if (format->source == LOOM_EXPORT_OF_RUN && !loom_path_is_folder (path))
     command_usage (command, "--to %s takes the folder of a run, which “gradloom train … --out FOLDER” makes, not “%s”.",
                    to, path);
   else if (is_same_file (job->file, path) || is_same_file (job->file, job->weights))
@@ -268,7 +269,7 @@ run (const Command *command, int argc, char **argv)
         {
           job.path = argv[1];
           g_autofree char *file = export_file (&job);
-          if (job.file == NULL && !force && g_file_test (file, G_FILE_TEST_EXISTS))
+          if (job.file == NULL && !force && loom_path_exists (file))
             command_usage (command, "“%s” exists already. Name another file with -o, or use --force.", file);
           else
             status = run_target (target, &job);

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+
 typedef struct
 {
   LoomPredictor *predictor;
@@ -59,7 +60,7 @@ write_text (Generate *g, guint *n_tokens, GError **error)
       if (!loom_continuation_step (g->continuation, error))
         return FALSE;
       if (*n_tokens == 1)
-        g->second = g_get_monotonic_time ();
+        g->second = loom_monotonic ();
       at = g->stop != NULL ? g_strstr_len (text->str, (gssize)text->len, g->stop) : NULL;
       if (at != NULL)
         {
@@ -156,9 +157,9 @@ run_generate (const Command *command, int argc, char **argv)
 
       fputs (shown, stdout);
     }
-  start = g_get_monotonic_time ();
+  start = loom_monotonic ();
   gboolean ok = write_text (&g, &n_tokens, &error);
-  gint64 end = g_get_monotonic_time ();
+  gint64 end = loom_monotonic ();
   if (!g.json)
     putchar ('\n');
   g_autofree char *note = loom_predictor_take_note (g.predictor);

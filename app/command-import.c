@@ -15,7 +15,7 @@ typedef struct
 static gboolean
 may_write (const Command *command, const Options *options, const char *path)
 {
-  if (options->force || path == NULL || !g_file_test (path, G_FILE_TEST_EXISTS))
+  if (options->force || path == NULL || !loom_path_exists (path))
     return TRUE;
   command_usage (command, "“%s” exists already. Name another graph with -o, or use --force.", path);
   return FALSE;

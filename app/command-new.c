@@ -157,10 +157,10 @@ check_source (const Command *command, const char *data)
   static const char *const packed[] = { ".gz", ".tgz", ".zip", ".bz2", ".xz", ".zst", ".7z", ".rar" };
   g_autofree char *lower = g_ascii_strdown (data, -1), *word = NULL;
 
-  if (loom_dataset_class (data) != NULL || !g_file_test (data, G_FILE_TEST_EXISTS))
+  if (loom_dataset_class (data) != NULL || !loom_path_exists (data))
     return TRUE;
   word = loom_text_shell_word (data);
-  if (g_file_test (data, G_FILE_TEST_IS_DIR))
+  if (loom_path_is_folder (data))
     command_usage (command,
                    "“%s” is a folder; --data image-folder path=%s reads one of pictures, a folder for each class.",
                    data, word);
@@ -269,7 +269,7 @@ run (const Command *command, int argc, char **argv)
     output = weights != NULL         ? command_default_graph (weights)
              : file_kind (data) >= 0 ? command_default_graph (data)
                                      : g_strconcat (data, ".xml", NULL);
-  if (!options.force && strcmp (output, "-") != 0 && g_file_test (output, G_FILE_TEST_EXISTS))
+  if (!options.force && strcmp (output, "-") != 0 && loom_path_exists (output))
     return command_usage (command, "“%s” exists already. Name another file with -o, or use --force.", output);
   if (weights != NULL)
     return write_skeleton (command, &options, output);

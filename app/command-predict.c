@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+
 #define MAX_FILE ((gsize)1 << 30)
 
 static void
@@ -63,7 +64,7 @@ read_bytes (Predict *p, const char *file, const char *name, GError **error)
   static guint8 block[1 << 16];
   gsize n;
 
-  if (stream == NULL || g_file_test (file, G_FILE_TEST_IS_DIR))
+  if (stream == NULL || loom_path_is_folder (file))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                    stream != NULL ? "“%s” is a folder; name the files in it." : "“%s” cannot be opened.", name);

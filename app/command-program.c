@@ -15,6 +15,7 @@
 #include <math.h>
 #include <stdio.h>
 
+
 typedef struct
 {
   gint64 batch; /* 0: the graph's; with several ranks, that of a rank */
@@ -537,7 +538,7 @@ print_steps (const Command *command, const char *path, const LoomPlan *plan, con
   g_autoptr (GError) error = NULL;
   g_autoptr (GString) events = g_string_new (NULL);
   /* A graph, and a run without a recorded step, have no times. */
-  g_autoptr (GArray) spans = g_file_test (path, G_FILE_TEST_IS_DIR) ? loom_trace_read_run (path, NULL, NULL) : NULL;
+  g_autoptr (GArray) spans = loom_path_is_folder (path) ? loom_trace_read_run (path, NULL, NULL) : NULL;
   g_autoptr (LoomTraceTimes) times = spans != NULL ? loom_trace_times_new (spans, MAX (rank, 0)) : NULL;
   int status = 0;
 

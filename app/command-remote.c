@@ -55,7 +55,7 @@ dup_parent (GVariant *id, GError **error)
   const char *text = g_variant_is_of_type (id, G_VARIANT_TYPE_STRING) ? g_variant_get_string (id, NULL) : "";
   g_autofree char *path = loom_run_host_is_id (text) ? dup_folder (text, "run") : NULL;
 
-  if (path != NULL && g_file_test (path, G_FILE_TEST_IS_DIR))
+  if (path != NULL && loom_path_is_folder (path))
     return g_steal_pointer (&path);
   g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA,
                        "The host does not have the run any more that is to be branched or repeated.");
@@ -159,7 +159,7 @@ make_folders (const char *data, const char *out, GVariant *files, GError **error
   const char *name, *sum;
 
   remote_prune_tree (out); /* of a start that failed */
-  if (g_mkdir_with_parents (data, 0700) != 0 || g_mkdir_with_parents (out, 0700) != 0)
+  if (!loom_path_make_folder (data, 0700) || !loom_path_make_folder (out, 0700))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The folder %s cannot be made.", out);
       return FALSE;
@@ -225,9 +225,9 @@ lock_start (const char *id)
   g_autofree char *folder = dup_folder (id, NULL), *path = dup_folder (id, "start");
   int fd;
 
-  g_mkdir_with_parents (folder, 0700);
-  fd = open (path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  while (fd >= 0 && flock (fd, LOCK_EX) != 0 && errno == EINTR)
+  loom_path_make_folder (folder, 0700);
+  fd = loom_os->open (AT_FDCWD, path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  while (fd >= 0 && !loom_lock (fd, LOCK_EX) && errno == EINTR)
     ;
   return fd;
 }
@@ -259,8 +259,7 @@ serve_start (GInputStream *input, GOutputStream *output)
                                                error->domain == LOOM_ERROR ? loom_error_code_name (error->code) : "IO",
                                                error->message),
                 NULL);
-  if (lock >= 0)
-    close (lock);
+  loom_close (lock);
   return error == NULL ? 0 : 5;
 }
 
@@ -288,12 +287,12 @@ send_file (GOutputStream *output, LoomFolder *folder, const char *name, gint64 *
 
   if (fd < 0)
     return TRUE;
-  while (ok && (n = pread (fd, piece, REMOTE_CHUNK, *from)) > 0)
+  while (ok && (n = loom_read_at (fd, piece, REMOTE_CHUNK, *from)) > 0)
     {
       ok = send_piece (output, name, piece, (gsize)n);
       *from += n;
     }
-  close (fd);
+  loom_close (fd);
   return ok;
 }
 
@@ -319,11 +318,10 @@ static gboolean
 is_training (const char *path)
 {
   g_autofree char *events = g_build_filename (path, LOOM_RUN_EVENTS, NULL);
-  int fd = open (events, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-  const gboolean locked = fd >= 0 && flock (fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  int fd = loom_open (AT_FDCWD, events, O_RDONLY | O_NOFOLLOW);
+  const gboolean locked = fd >= 0 && !loom_lock (fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
 
-  if (fd >= 0)
-    close (fd);
+  loom_close (fd);
   return locked;
 }
 
@@ -335,8 +333,7 @@ find_start (LoomFolder *folder, gint64 from, const char *sum, GOutputStream *out
   int fd = loom_folder_open_file (folder, LOOM_RUN_EVENTS, O_RDONLY, NULL);
   g_autofree char *own = fd >= 0 ? remote_dup_tail_sum (fd, from) : NULL;
 
-  if (fd >= 0)
-    close (fd);
+  loom_close (fd);
   if (fd < 0 || g_strcmp0 (own, sum) == 0)
     return from;
   send_piece (output, REMOTE_RESTART, "", 0);
@@ -354,7 +351,7 @@ send_as_they_come (const char *path, LoomFolder *folder, gint64 from, GInputStre
 
   for (int turn = 0; ok && (turn % TURNS != 0 || is_training (path)); turn++)
     {
-      if (fstatat (loom_folder_fd (folder), LOOM_RUN_EVENTS, &info, AT_SYMLINK_NOFOLLOW) == 0 && info.st_size > from)
+      if (loom_folder_stat (folder, LOOM_RUN_EVENTS, &info) && info.st_size > from)
         ok = send_file (output, folder, LOOM_RUN_EVENTS, &from);
       ok = ok && poll (&gone, 1, TURN_MS) == 0;
     }
@@ -403,7 +400,7 @@ take_over (const char *id)
 {
   g_autofree char *path = dup_folder (id, "relay");
   struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-  int fd = open (path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  int fd = loom_os->open (AT_FDCWD, path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   const pid_t before = fd >= 0 ? lock_holder (fd) : 0;
   int process = before > 0 ? (int)syscall (SYS_pidfd_open, before, 0) : -1;
 
@@ -413,8 +410,7 @@ take_over (const char *id)
   if (process >= 0 && lock_holder (fd) == before && syscall (SYS_pidfd_send_signal, process, SIGKILL, NULL, 0) == 0)
     while (poll (&end, 1, -1) < 0 && errno == EINTR)
       ;
-  if (process >= 0)
-    close (process);
+  loom_close (process);
   /* The descriptor stays open as long as this process, and the lock with it. */
   while (fd >= 0 && fcntl (fd, F_SETLKW, &lock) != 0 && errno == EINTR)
     ;
@@ -433,7 +429,7 @@ serve_relay (const char *id, GInputStream *input, GOutputStream *output)
   fcntl (fd, F_SETFL, fcntl (fd, F_GETFL) & ~O_NONBLOCK);
   remote_copy_both_ways (g_unix_input_stream_get_fd (G_UNIX_INPUT_STREAM (input)),
                          g_unix_output_stream_get_fd (G_UNIX_OUTPUT_STREAM (output)), fd, fd);
-  close (fd);
+  loom_close (fd);
   return 0;
 }
 

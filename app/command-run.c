@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+
 static void
 port_file_free (PortFile *port_file)
 {
@@ -103,8 +104,7 @@ read_ports (Run *r)
           continue;
         g_autofree char *a = loom_file_target (one->file), *b = loom_file_target (other->file);
         g_autofree char *full_a = g_canonicalize_filename (a, NULL), *full_b = g_canonicalize_filename (b, NULL);
-        if (g_str_equal (full_a, full_b)
-            && (!g_file_test (a, G_FILE_TEST_EXISTS) || g_file_test (a, G_FILE_TEST_IS_REGULAR)))
+        if (g_str_equal (full_a, full_b) && (!loom_path_exists (a) || loom_path_is_file (a)))
           return command_usage (r->command, "--out %s and --out %s name the same file, “%s”.", one->port, other->port,
                                 other->file);
       }

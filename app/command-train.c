@@ -40,9 +40,9 @@ refuse_folder (const Command *command, const char *folder)
 
   g_autofree char *run = loom_text_shell_word (folder), *file = loom_text_shell_word (graph);
 
-  if (!g_file_test (graph, G_FILE_TEST_EXISTS))
+  if (!loom_path_exists (graph))
     return command_usage (command, "“%s” is a folder without a run. Name a graph file.", folder);
-  if (!g_file_test (settings, G_FILE_TEST_EXISTS))
+  if (!loom_path_exists (settings))
     return command_usage (command, "“%s” is a folder. Name the graph in it: %s.", folder, graph);
   return command_usage (command,
                         "“%s” is a folder. Resume the run with --resume %s, or start a new one from its graph: %s.",
@@ -215,7 +215,7 @@ read_board (const char *option, const char *value, gpointer data, GError **error
 static gboolean
 check_board (const Command *command, const char *run)
 {
-  if (board_folder != NULL && g_file_test (board_folder, G_FILE_TEST_IS_REGULAR))
+  if (board_folder != NULL && loom_path_is_file (board_folder))
     command_usage (
         command,
         "--tensorboard takes the word after it as its folder, but %s is a file. Write --tensorboard last, or "
@@ -493,7 +493,7 @@ run_train (const Command *command, int argc, char **argv)
     return 2;
   if (!command_can_write (trace))
     return command_usage (command, "--trace %s: the folder of this file does not exist or is not writable.", trace);
-  if (resume == NULL && argc == 2 && g_file_test (argv[1], G_FILE_TEST_IS_DIR))
+  if (resume == NULL && argc == 2 && loom_path_is_folder (argv[1]))
     return refuse_folder (command, argv[1]);
   if (resume == NULL && replayed == NULL && branch == NULL && argc != 2)
     return command_usage (

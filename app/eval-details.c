@@ -331,7 +331,7 @@ write_csv (const EvalDetails *self, LoomEvaluation *e, GError **error)
       add_number (text, s->loss);
       g_string_append_c (text, '\n');
     }
-  return g_file_set_contents (self->csv, text->str, (gssize)text->len, error);
+  return loom_file_replace (self->csv, text->str, text->len, error);
 }
 
 /* ---- all of it ------------------------------------------------------------ */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+
 /* Of larger data sets no samples are written: the file then says what it expects. */
 #define SAMPLES_MAX (G_GINT64_CONSTANT (1) << 30)
 

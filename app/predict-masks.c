@@ -39,16 +39,12 @@ static char *
 write_file (const char *name, const char *ending, GBytes *bytes, GError **error)
 {
   g_autofree char *path = g_strconcat (name, ending, NULL);
-  g_autoptr (GError) cause = NULL;
   gsize n = 0;
   const char *data = bytes != NULL ? g_bytes_get_data (bytes, &n) : NULL;
 
-  if (data == NULL)
+  if (data == NULL || !loom_file_replace (path, data, n, error))
     return NULL;
-  if (g_file_set_contents (path, data, (gssize)n, &cause))
-    return g_steal_pointer (&path);
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be written: %s.", path, cause->message);
-  return NULL;
+  return g_steal_pointer (&path);
 }
 
 /* The picture as floats [3, height, width]; NULL with DATA. */
@@ -93,7 +89,7 @@ draw_over (GBytes *bytes, const char *file, const LoomPictureFrame *frame, const
 static gboolean
 make_folder (const PredictMasks *self, GError **error)
 {
-  if (g_mkdir_with_parents (self->folder, 0777) == 0)
+  if (loom_path_make_folder (self->folder, 0777))
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be made: %s.", self->folder, g_strerror (errno));
   return FALSE;

@@ -44,15 +44,14 @@ sum_of (const char *path, GError **error)
 {
   g_autoptr (GChecksum) sum = g_checksum_new (G_CHECKSUM_SHA256);
   g_autofree guint8 *piece = g_malloc (REMOTE_CHUNK);
-  int fd = open (path, O_RDONLY | O_CLOEXEC);
+  int fd = loom_open (AT_FDCWD, path, O_RDONLY);
   gssize n = -1;
 
-  while (fd >= 0 && (n = read (fd, piece, REMOTE_CHUNK)) > 0)
+  while (fd >= 0 && (n = loom_read (fd, piece, REMOTE_CHUNK)) > 0)
     g_checksum_update (sum, piece, n);
   if (n < 0)
     io_error ("read", path, error);
-  if (fd >= 0)
-    close (fd);
+  loom_close (fd);
   return n == 0 ? g_strdup (g_checksum_get_string (sum)) : NULL;
 }
 
@@ -85,11 +84,10 @@ add_file (Listing *l, const char *name, const char *path, guint64 size, GError *
 static gboolean
 add_path (Listing *l, const char *name, const char *path, guint depth, GError **error)
 {
-  GStatBuf info;
-  g_autoptr (GDir) dir = NULL;
-  const char *leaf;
+  struct stat info;
+  g_auto (GStrv) names = NULL;
 
-  if (g_stat (path, &info) != 0)
+  if (loom_os->stat (AT_FDCWD, path, &info, 0) != 0)
     return io_error ("read", path, error);
   if (S_ISREG (info.st_mode))
     return add_file (l, name, path, (guint64)info.st_size, error);
@@ -98,14 +96,15 @@ add_path (Listing *l, const char *name, const char *path, guint depth, GError **
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "%s is not a file, or in too many folders.", path);
       return FALSE;
     }
-  dir = g_dir_open (path, 0, error);
-  while (dir != NULL && (leaf = g_dir_read_name (dir)) != NULL)
+  names = loom_path_names (path, error);
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
     {
-      g_autofree char *inner = g_build_filename (path, leaf, NULL), *inner_name = g_build_filename (name, leaf, NULL);
-      if (*leaf != '.' && !add_path (l, inner_name, inner, depth + 1, error))
+      g_autofree char *inner = g_build_filename (path, names[i], NULL);
+      g_autofree char *inner_name = g_build_filename (name, names[i], NULL);
+      if (*names[i] != '.' && !add_path (l, inner_name, inner, depth + 1, error))
         return FALSE;
     }
-  return dir != NULL;
+  return names != NULL;
 }
 
 /* One option of a data set that names a file or a folder. */
@@ -159,13 +158,13 @@ gboolean
 remote_content_send (const RemoteFile *file, GOutputStream *stream, GError **error)
 {
   g_autofree guint8 *piece = g_malloc (REMOTE_CHUNK);
-  int fd = open (file->path, O_RDONLY | O_CLOEXEC);
+  int fd = loom_open (AT_FDCWD, file->path, O_RDONLY);
   guint64 left = file->size;
   gboolean ok = fd >= 0 || io_error ("read", file->path, error);
 
   while (ok && left > 0)
     {
-      gssize n = read (fd, piece, MIN (left, REMOTE_CHUNK));
+      gssize n = loom_read (fd, piece, MIN (left, REMOTE_CHUNK));
       if (n <= 0)
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "%s has changed while it was sent.", file->path);
@@ -175,8 +174,7 @@ remote_content_send (const RemoteFile *file, GOutputStream *stream, GError **err
         ok = g_output_stream_write_all (stream, piece, (gsize)n, NULL, NULL, error);
       left -= n > 0 ? (guint64)n : 0;
     }
-  if (fd >= 0)
-    close (fd);
+  loom_close (fd);
   return ok;
 }
 
@@ -217,9 +215,10 @@ gboolean
 remote_content_has (const char *sum, guint64 size)
 {
   g_autofree char *path = is_sum (sum) ? dup_cached (sum) : NULL;
-  GStatBuf info;
+  struct stat info;
 
-  if (path == NULL || g_lstat (path, &info) != 0 || !S_ISREG (info.st_mode) || (guint64)info.st_size != size)
+  if (path == NULL || loom_os->stat (AT_FDCWD, path, &info, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG (info.st_mode)
+      || (guint64)info.st_size != size)
     return FALSE;
   utimensat (AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW); /* it is used now */
   return TRUE;
@@ -242,17 +241,12 @@ receive_into (int fd, const char *path, const char *sum, guint64 size, GInputStr
           return FALSE;
         }
       g_checksum_update (checksum, piece, (gssize)n);
-      for (gsize done = 0; done < n;)
-        {
-          gssize written = write (fd, piece + done, n - done);
-          if (written < 0)
-            return io_error ("written", path, error);
-          done += (gsize)written;
-        }
+      if (!loom_write (fd, piece, n))
+        return io_error ("written", path, error);
       size -= n;
     }
   if (g_str_equal (g_checksum_get_string (checksum), sum))
-    return fdatasync (fd) == 0 || io_error ("written", path, error);
+    return loom_sync (fd, TRUE) || io_error ("written", path, error);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "A data file has arrived with another content. Try again.");
   return FALSE;
 }
@@ -272,17 +266,17 @@ remote_content_receive (const char *sum, guint64 size, GInputStream *stream, GEr
   path = dup_cached (sum);
   folder = g_path_get_dirname (path);
   new_path = g_strdup_printf ("%s/.new-XXXXXX", folder);
-  g_mkdir_with_parents (folder, 0700);
+  loom_path_make_folder (folder, 0700);
   fd = g_mkstemp_full (new_path, O_RDWR | O_CLOEXEC, 0600);
   if (fd < 0)
     return io_error ("written", folder, error);
   ok = receive_into (fd, path, sum, size, stream, error);
-  close (fd);
-  if (ok && g_rename (new_path, path) == 0)
+  loom_close (fd);
+  if (ok && loom_os->rename (AT_FDCWD, new_path, path, 0) == 0)
     return TRUE;
   if (ok)
     io_error ("written", path, error);
-  g_unlink (new_path);
+  loom_path_remove (new_path);
   return FALSE;
 }
 
@@ -293,10 +287,10 @@ remote_content_place (const char *sum, const char *folder, const char *name, GEr
   g_autofree char *parent = g_path_get_dirname (to);
   g_autoptr (GFile) source = NULL, target = NULL;
 
-  g_mkdir_with_parents (parent, 0700);
-  g_unlink (to); /* of a start that was interrupted */
+  loom_path_make_folder (parent, 0700);
+  loom_path_remove (to); /* of a start that was interrupted */
   /* The copy shares its blocks with the cache where both are on one disk; a run reads its data only. */
-  if (link (from, to) == 0)
+  if (loom_os->link (AT_FDCWD, from, AT_FDCWD, to) == 0)
     return TRUE;
   source = g_file_new_for_path (from);
   target = g_file_new_for_path (to);

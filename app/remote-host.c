@@ -86,7 +86,7 @@ errors_new (GInputStream *stream)
 static char *
 errors_dup_last (RemoteErrors *self)
 {
-  const gint64 until = g_get_monotonic_time () + ERRORS_WAIT;
+  const gint64 until = loom_monotonic () + ERRORS_WAIT;
   g_autofree char *line = NULL;
 
   g_mutex_lock (&self->lock);

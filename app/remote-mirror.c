@@ -75,17 +75,10 @@ typedef struct
 static gboolean
 write_all (int fd, const char *data, gsize n, GError **error)
 {
-  for (gsize done = 0; done < n;)
-    {
-      gssize written = write (fd, data + done, n - done);
-      if (written < 0)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The run cannot be mirrored: %s.", g_strerror (errno));
-          return FALSE;
-        }
-      done += (gsize)written;
-    }
-  return TRUE;
+  if (loom_write (fd, data, n))
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The run cannot be mirrored: %s.", g_strerror (errno));
+  return FALSE;
 }
 
 /* The file that has come takes its place. */
@@ -97,13 +90,11 @@ finish_part (Mirror *m, GError **error)
   if (m->name != NULL)
     {
       g_autofree char *part = g_strconcat (m->name, PART, NULL);
-      ok = fdatasync (m->part) == 0
-           && renameat (loom_folder_fd (m->files), part, loom_folder_fd (m->files), m->name) == 0;
+      ok = loom_sync (m->part, TRUE) && loom_folder_rename (m->files, part, m->name);
       if (!ok)
         g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "%s cannot be written: %s.", m->name, g_strerror (errno));
     }
-  if (m->part >= 0)
-    close (m->part);
+  loom_close (m->part);
   m->part = -1;
   g_clear_pointer (&m->name, g_free);
   return ok;
@@ -117,18 +108,18 @@ take_events (Mirror *m, gboolean restarts, const char *data, gsize n, GError **e
   gboolean ok;
 
   if (m->follows)
-    flock (m->events, LOCK_EX);
-  fstat (m->events, &info);
+    loom_lock (m->events, LOCK_EX);
+  loom_stat_fd (m->events, &info);
   ok = info.st_size == m->size;
   if (!ok)
     g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_IO, "Another process has updated the mirror of the run.");
   else if (restarts)
-    ok = ftruncate (m->events, m->size = 0) == 0;
+    ok = loom_os->truncate (m->events, m->size = 0) == 0;
   else
     ok = write_all (m->events, data, n, error);
   m->size += ok ? (gint64)n : 0;
   if (m->follows)
-    flock (m->events, LOCK_UN);
+    loom_lock (m->events, LOCK_UN);
   return ok;
 }
 
@@ -227,14 +218,14 @@ get (const char *folder, const char *host_name, const char *id, const char *word
   if (m.events < 0)
     return NULL;
   /* One at a time, or lines would come twice. */
-  flock (m.events, LOCK_EX);
-  fstat (m.events, &info);
+  loom_lock (m.events, LOCK_EX);
+  loom_stat_fd (m.events, &info);
   m.size = info.st_size;
   g_autofree char *from = g_strdup_printf ("%" G_GINT64_FORMAT, m.size);
   g_autofree char *sum = remote_dup_tail_sum (m.events, m.size);
   const char *words[] = { word, id, from, sum != NULL ? sum : "-", NULL };
   if (follows)
-    flock (m.events, LOCK_UN);
+    loom_lock (m.events, LOCK_UN);
   m.settings = g_string_new (NULL);
   if (remote_host_open (&host, host_name, words, error))
     state = receive (&m, host.input, error);
@@ -245,10 +236,10 @@ get (const char *folder, const char *host_name, const char *id, const char *word
         g_clear_pointer (&state, g_free);
     }
   if (m.part >= 0)
-    close (m.part);
+    loom_close (m.part);
   g_free (m.name);
   g_string_free (m.settings, TRUE);
-  close (m.events);
+  loom_close (m.events);
   if (state != NULL)
     note_end (folder, host_name, state);
   return state;
@@ -303,5 +294,5 @@ remote_mirror_unmake (const char *folder)
   loom_run_host_forget (folder);
   for (guint i = 0; files != NULL && i < G_N_ELEMENTS (made); i++)
     loom_folder_remove (files, made[i]);
-  rmdir (folder); /* if it is empty */
+  loom_os->unlink (AT_FDCWD, folder, AT_REMOVEDIR); /* if it is empty */
 }

@@ -36,16 +36,15 @@ static GArray *
 list_files (const char *folder)
 {
   GArray *files = g_array_new (FALSE, FALSE, sizeof (Content));
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
-  const char *leaf;
+  g_auto (GStrv) names = loom_path_names (folder, NULL);
 
   g_array_set_clear_func (files, content_clear);
-  while (dir != NULL && (leaf = g_dir_read_name (dir)) != NULL)
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
     {
-      g_autofree char *path = g_build_filename (folder, leaf, NULL);
-      GStatBuf info;
+      g_autofree char *path = g_build_filename (folder, names[i], NULL);
+      struct stat info;
 
-      if (g_lstat (path, &info) == 0 && S_ISREG (info.st_mode))
+      if (loom_os->stat (AT_FDCWD, path, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG (info.st_mode))
         {
           Content file = { g_steal_pointer (&path), info.st_mtime, (guint64)info.st_size };
           g_array_append_val (files, file);
@@ -72,7 +71,7 @@ prune_content (gint64 now)
       /* Another start may be about to place one that it has found there. */
       if (age > REMOTE_PRUNE_CONTENT_DAYS * DAY || (bytes > REMOTE_PRUNE_CONTENT_BYTES && age > DAY))
         {
-          g_unlink (file->path);
+          loom_path_remove (file->path);
           bytes -= file->size;
         }
     }
@@ -81,19 +80,18 @@ prune_content (gint64 now)
 void
 remote_prune_tree (const char *path)
 {
-  GStatBuf info;
-  g_autoptr (GDir) dir = NULL;
-  const char *leaf;
+  struct stat info;
+  g_auto (GStrv) names = NULL;
 
-  if (g_lstat (path, &info) != 0)
+  if (loom_os->stat (AT_FDCWD, path, &info, AT_SYMLINK_NOFOLLOW) != 0)
     return;
-  dir = S_ISDIR (info.st_mode) ? g_dir_open (path, 0, NULL) : NULL;
-  while (dir != NULL && (leaf = g_dir_read_name (dir)) != NULL)
+  names = S_ISDIR (info.st_mode) ? loom_path_names (path, NULL) : NULL;
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
     {
-      g_autofree char *inner = g_build_filename (path, leaf, NULL);
+      g_autofree char *inner = g_build_filename (path, names[i], NULL);
       remote_prune_tree (inner);
     }
-  g_remove (path);
+  loom_os->unlink (AT_FDCWD, path, S_ISDIR (info.st_mode) ? AT_REMOVEDIR : 0);
 }
 
 static void
@@ -102,11 +100,12 @@ prune_run (const char *folder, gint64 now)
   g_autofree char *run = g_build_filename (folder, "run", NULL);
   g_autofree char *events = g_build_filename (run, LOOM_RUN_EVENTS, NULL);
   g_autoptr (LoomRunSummary) summary = NULL;
-  GStatBuf info;
+  struct stat info;
   int fd = -1, pid;
 
   /* A run that has not begun has no events. */
-  if (g_lstat (events, &info) != 0 && g_lstat (folder, &info) != 0)
+  if (loom_os->stat (AT_FDCWD, events, &info, AT_SYMLINK_NOFOLLOW) != 0
+      && loom_os->stat (AT_FDCWD, folder, &info, AT_SYMLINK_NOFOLLOW) != 0)
     return;
   if (now - info.st_mtime <= REMOTE_PRUNE_RUN_DAYS * DAY)
     return;
@@ -114,8 +113,7 @@ prune_run (const char *folder, gint64 now)
   /* A worker that was killed has left a socket that no process answers. */
   if (summary->log.is_training || (fd = loom_run_socket_connect (run, &pid, NULL)) >= 0)
     {
-      if (fd >= 0)
-        close (fd);
+      loom_close (fd);
       return;
     }
   remote_prune_tree (folder);
@@ -125,13 +123,12 @@ static void
 prune_runs (gint64 now)
 {
   g_autofree char *folder = g_build_filename (g_get_user_state_dir (), "gradloom", "remote", NULL);
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
-  const char *leaf;
+  g_auto (GStrv) names = loom_path_names (folder, NULL);
 
-  while (dir != NULL && (leaf = g_dir_read_name (dir)) != NULL)
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
     {
-      g_autofree char *path = g_build_filename (folder, leaf, NULL);
-      if (loom_run_host_is_id (leaf))
+      g_autofree char *path = g_build_filename (folder, names[i], NULL);
+      if (loom_run_host_is_id (names[i]))
         prune_run (path, now);
     }
 }
@@ -139,7 +136,7 @@ prune_runs (gint64 now)
 void
 remote_prune (void)
 {
-  const gint64 now = g_get_real_time () / G_USEC_PER_SEC;
+  const gint64 now = loom_wall () / G_USEC_PER_SEC;
 
   prune_content (now);
   prune_runs (now);

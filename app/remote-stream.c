@@ -88,7 +88,7 @@ remote_dup_tail_sum (int fd, gint64 end)
     return g_strdup ("-");
   while (have < (gsize)(end - begin))
     {
-      gssize n = pread (fd, tail + have, (gsize)(end - begin) - have, begin + (gint64)have);
+      gssize n = loom_os->pread (fd, tail + have, (gsize)(end - begin) - have, begin + (gint64)have);
       if (n == 0 || (n < 0 && errno != EINTR))
         return NULL;
       have += (gsize)MAX (n, 0);

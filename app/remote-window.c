@@ -139,7 +139,7 @@ connect_run (const Command *command, const char *folder, GInputStream *input, GO
       else
         end = remote_mirror_update (folder, host.name, host.id, NULL);
     }
-  close (lock);
+  loom_close (lock);
   return error != NULL ? command_fail (command, g_steal_pointer (&error)) : 0;
 }
 

@@ -6,6 +6,7 @@
 #include "engine/loom-run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +22,7 @@ static void
 file_free (File *file)
 {
   if (file->temporary != NULL)
-    g_unlink (file->temporary);
+    loom_path_remove (file->temporary);
   g_free (file->temporary);
   g_free (file->target);
   g_free (file->shown);
@@ -32,7 +33,7 @@ const char *
 run_stage (Run *r, const char *path)
 {
   struct stat info;
-  gboolean exists = stat (path, &info) == 0;
+  gboolean exists = loom_os->stat (AT_FDCWD, path, &info, 0) == 0;
 
   if (r->files == NULL)
     r->files = g_ptr_array_new_with_free_func ((GDestroyNotify)file_free);
@@ -53,9 +54,9 @@ run_commit (Run *r, GError **error)
     {
       File *file = r->files->pdata[i];
       struct stat info;
-      if (stat (file->target, &info) == 0)
+      if (loom_os->stat (AT_FDCWD, file->target, &info, 0) == 0)
         chmod (file->temporary, info.st_mode & 07777); /* as the file that it replaces */
-      if (rename (file->temporary, file->target) != 0)
+      if (loom_os->rename (AT_FDCWD, file->temporary, file->target, 0) != 0)
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be written: %s.", file->shown,
                        g_strerror (errno));

@@ -166,7 +166,7 @@ read_input (Run *r, PortFile *port_file, GError **error)
   if (want == LOOM_F32)
     want = r->float_dtype; /* as in lowering, which keeps the graph's f64 and bf16 */
   g_autoptr (LoomTensor) t = NULL;
-  if (!g_file_test (port_file->file, G_FILE_TEST_EXISTS))
+  if (!loom_path_exists (port_file->file))
     t = tensor_from_text (port_file->file, &local);
   if (t == NULL && local == NULL)
     t = loom_npy_load (port_file->file, &local);

@@ -153,18 +153,6 @@ to_svg (const Map *map, const char *title)
   return g_string_free (s, FALSE);
 }
 
-static gboolean
-write_file (const char *path, const char *data, gsize length, GError **error)
-{
-  GError *local = NULL;
-
-  if (g_file_set_contents_full (path, data, (gssize)length, G_FILE_SET_CONTENTS_NONE, 0666, &local))
-    return TRUE;
-  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” could not be written: %s.", path, local->message);
-  g_error_free (local);
-  return FALSE;
-}
-
 /* ---- PNG ------------------------------------------------------------------------- */
 
 /* Lines of RGB bytes, each after a zero for "no filter". */
@@ -194,7 +182,7 @@ write_png (const Map *map, const char *path, GError **error)
   g_autoptr (GByteArray) lines = draw_lines (map), png = NULL;
 
   png = png_new ((guint)map->columns * PNG_CELL, (guint)map->rows * PNG_CELL, 3, lines);
-  return write_file (path, (const char *)png->data, png->len, error);
+  return loom_file_replace (path, (const char *)png->data, png->len, error);
 }
 
 gboolean
@@ -216,5 +204,5 @@ run_map_write (const LoomTensor *t, const char *title, const char *name, const c
   if (has_suffix (name, ".png"))
     return write_png (&map, path, error);
   text = has_suffix (name, ".csv") ? to_csv (&map) : to_svg (&map, title);
-  return write_file (path, text, strlen (text), error);
+  return loom_file_replace (path, text, strlen (text), error);
 }

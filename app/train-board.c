@@ -187,7 +187,7 @@ enter (const char *path, const char *run, GError **error)
       folder = loom_folder_open (run, error);
       return folder != NULL ? loom_folder_enter (folder, TRAIN_BOARD_FOLDER, TRUE, error) : NULL;
     }
-  if (g_mkdir_with_parents (path, 0777) == 0)
+  if (loom_path_make_folder (path, 0777))
     return loom_folder_open (path, error);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "Cannot create the folder %s. Choose another one for --tensorboard.",
                path);
@@ -198,7 +198,7 @@ enter (const char *path, const char *run, GError **error)
 static gboolean
 has_events (LoomFolder *folder)
 {
-  g_auto (GStrv) names = loom_folder_names (folder);
+  g_auto (GStrv) names = loom_folder_names (folder, NULL);
   gboolean found = FALSE;
 
   for (guint i = 0; names != NULL && names[i] != NULL; i++)

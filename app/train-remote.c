@@ -57,7 +57,7 @@ train_remote_update_end (const char *folder, const char *host, const char *id, g
 
   for (guint i = 1; i < tries && g_strcmp0 (state, REMOTE_TRAINING) == 0; i++)
     {
-      g_usleep (END_PAUSE);
+      loom_os->sleep (END_PAUSE);
       g_free (state);
       state = remote_mirror_update (folder, host, id, error);
     }
@@ -284,9 +284,9 @@ static gboolean
 take_folder (const char *folder, LoomGraph *graph, const char *host_name, GError **error)
 {
   g_auto (LoomRunHost) host = { NULL };
-  g_autoptr (GDir) dir = NULL;
+  g_auto (GStrv) names = NULL;
 
-  if (g_mkdir_with_parents (folder, 0777) != 0)
+  if (!loom_path_make_folder (folder, 0777))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The folder %s cannot be made: %s.", folder, g_strerror (errno));
       return FALSE;
@@ -294,9 +294,9 @@ take_folder (const char *folder, LoomGraph *graph, const char *host_name, GError
   if (loom_run_host_read (folder, &host) && host.state == LOOM_RUN_HOST_NEW && g_str_equal (host.name, host_name)
       && remote_mirror_is_of (folder, graph))
     return TRUE;
-  dir = g_dir_open (folder, 0, error);
-  if (dir == NULL || g_dir_read_name (dir) == NULL)
-    return dir != NULL;
+  names = loom_path_names (folder, error);
+  if (names == NULL || names[0] == NULL)
+    return names != NULL;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "The folder %s is not empty. Choose a new or an empty folder.",
                folder);
   return FALSE;

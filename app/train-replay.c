@@ -11,7 +11,9 @@ train_replay_read (TrainReplay *self, const char *run, LoomTrainerOptions *optio
   if (self->graph == NULL)
     return FALSE;
   checkpoints = loom_folder_enter (folder, LOOM_RUN_CHECKPOINTS, FALSE, NULL);
-  steps = loom_run_checkpoint_steps (checkpoints);
+  steps = loom_run_checkpoint_steps (checkpoints, error);
+  if (steps == NULL)
+    return FALSE;
   options->replay = options->costs_of = run;
   if (options->device == NULL)
     options->device = self->settings.device;

@@ -166,7 +166,7 @@ static void
 step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
 {
   TrainView *view = data;
-  gint64 now = g_get_monotonic_time ();
+  gint64 now = loom_monotonic ();
 
   train_board_step (view->board, s);
   view->recent_loss = s->recent_loss;
@@ -305,7 +305,7 @@ eval_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
 {
   TrainView *view = data;
   char number[G_ASCII_DTOSTR_BUF_SIZE];
-  gint64 now = g_get_monotonic_time ();
+  gint64 now = loom_monotonic ();
 
   train_board_eval (view->board, e);
   if (view->json)
@@ -344,7 +344,7 @@ train_view_begin (TrainView *view, const Command *command, LoomTrainer *trainer)
   view->terminal = isatty (STDERR_FILENO);
   view->silent = view->json && (!view->terminal || isatty (STDOUT_FILENO));
   view->recent_loss = NAN;
-  view->start = view->epoch_start = g_get_monotonic_time ();
+  view->start = view->epoch_start = loom_monotonic ();
   view->bars = (LoomRate){ view->terminal ? REDRAW_US : SPARSE_US, view->start };
   view->flushes = (LoomRate){ FLUSH_US, view->start };
   loom_trainer_set_observer (trainer, &observer, view);
@@ -359,7 +359,7 @@ train_view_begin_eval (TrainView *view, const Command *command, LoomTrainer *tra
   view->only_eval = TRUE;
   view->by_step = loom_trainer_spec (trainer)->dataset_node < 0;
   view->weights_step = weights_step;
-  view->start = g_get_monotonic_time ();
+  view->start = loom_monotonic ();
   loom_trainer_set_observer (trainer, &observer, view);
 }
 
@@ -505,7 +505,7 @@ train_view_end (TrainView *view, LoomTrainer *trainer, LoomTrainerEnd end, const
           loom_json_number (json, "staleness_mean", (double)staleness.sum / (double)staleness.pushes);
           loom_json_int (json, "staleness_most", staleness.most);
         }
-      loom_json_fixed (json, "time", (double)(g_get_monotonic_time () - view->start) / G_USEC_PER_SEC, 6);
+      loom_json_fixed (json, "time", (double)(loom_monotonic () - view->start) / G_USEC_PER_SEC, 6);
       command_event_print (json);
     }
   command_flush ();

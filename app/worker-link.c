@@ -135,8 +135,7 @@ worker_link_attach (WorkerLink *link, const char *folder, GError **error)
   *link = (WorkerLink){ NULL };
   if (socket == NULL)
     {
-      if (fd >= 0)
-        close (fd);
+      loom_close (fd);
       return FALSE;
     }
   g_socket_set_blocking (socket, TRUE);

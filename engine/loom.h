@@ -13,6 +13,7 @@
 #include "engine/core/loom-hash.h"
 #include "engine/core/loom-json.h"
 #include "engine/core/loom-module.h"
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-rate.h"
 #include "engine/core/loom-series.h"
 #include "engine/core/loom-tensor.h"

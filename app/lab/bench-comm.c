@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+
 #define WINDOW    0.02 /* seconds, at most */
 #define MAX_CALLS 100000
 
@@ -105,11 +106,11 @@ time_calls (LoomComm *comm, guint c, Room *room, gint64 bytes, gint64 calls, dou
 {
   LoomMessage message = { "" };
   LoomStatus status = comm->barrier (comm, &message);
-  gint64 start = g_get_monotonic_time ();
+  gint64 start = loom_monotonic ();
 
   for (gint64 i = 0; i < calls && status == LOOM_STATUS_OK; i++)
     status = collectives[c].call (comm, room, bytes, &message);
-  double own = (double)(g_get_monotonic_time () - start) / G_USEC_PER_SEC;
+  double own = (double)(loom_monotonic () - start) / G_USEC_PER_SEC;
 
   if (status == LOOM_STATUS_OK)
     status = comm->all_reduce (comm, &own, seconds, 1, LOOM_F64, LOOM_REDUCE_MAX, &message);

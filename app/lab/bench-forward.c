@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+
 gboolean
 bench_has_loss (const LoomGraph *graph)
 {
@@ -65,7 +66,7 @@ bench_prepare_forward (Bench *b, const LoomGraph *graph, const BenchOptions *o, 
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   const char *device = o->device != NULL ? o->device : "cpu";
-  const gint64 start = g_get_monotonic_time ();
+  const gint64 start = loom_monotonic ();
   LoomNetSource output;
   LoomValue value;
   LoomLowerOptions options = { .float_dtype = g_strcmp0 (o->precision, "f64") == 0 ? LOOM_F64 : LOOM_F32,

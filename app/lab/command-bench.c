@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+
 #define MAX_BATCHES 32
 
 /* ---- windows ---------------------------------------------------------- */
@@ -34,7 +35,7 @@ bench_measure (BenchWork work, gpointer data, guint windows, double seconds, Ben
 
   for (guint w = 0; w <= windows; w++) /* the first window is the warm-up */
     {
-      gint64 start = g_get_monotonic_time (), now = start, calls = 0, stride = 1;
+      gint64 start = loom_monotonic (), now = start, calls = 0, stride = 1;
       gint64 length = (gint64)(seconds * G_USEC_PER_SEC);
       while (now - start < length)
         {
@@ -42,7 +43,7 @@ bench_measure (BenchWork work, gpointer data, guint windows, double seconds, Ben
             if (!work (data, error))
               return FALSE;
           calls += stride;
-          now = g_get_monotonic_time ();
+          now = loom_monotonic ();
           if (now - start < length / 50 && stride < 1024)
             stride *= 2;
         }
@@ -263,7 +264,7 @@ bench_make_executor (Bench *b, const LoomGraph *graph, const char *device, guint
 void
 bench_note_ready (Bench *b, gint64 start, double *ready_ms)
 {
-  *ready_ms = (g_get_monotonic_time () - start) / 1000.0;
+  *ready_ms = (loom_monotonic () - start) / 1000.0;
   b->check_ms = b->exec != NULL ? time_check (loom_exec_plan (b->exec)) : 0;
 }
 
@@ -295,7 +296,7 @@ bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_
     }
   gint64 batch_size = b->spec->dataset_node < 0 ? 1 : o->batch_size ? o->batch_size : b->spec->batch_size;
   const char *device = o->device != NULL ? o->device : b->spec->device;
-  gint64 start = g_get_monotonic_time ();
+  gint64 start = loom_monotonic ();
   b->spec->accumulate = 1; /* one batch and the update, which are timed as a step */
   const int parts = o->comm != NULL ? o->comm->size : MAX (1, o->replicas);
   b->step = loom_step_new (graph, b->spec, batch_size * parts, TRUE, error);

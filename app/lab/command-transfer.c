@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+
 typedef struct
 {
   const char *weights, *head, *last;
@@ -235,7 +236,7 @@ check (const TransferOptions *o, int n, char **paths, GError **error)
           return FALSE;
         }
     }
-  if (g_file_test (o->weights, G_FILE_TEST_EXISTS))
+  if (loom_path_exists (o->weights))
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "There is no file “%s”.", o->weights);
   return FALSE;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+
 #define MIN_STEPS 5
 #define SECONDS   1.0 /* seconds of steps, with and without a trace */
 
@@ -244,12 +245,12 @@ time_steps (Bench *b, gint64 steps, double *median, GError **error)
 
   for (gint64 i = 0; i < steps; i++)
     {
-      gint64 start = g_get_monotonic_time ();
+      gint64 start = loom_monotonic ();
 
       bench_feed (b);
       if (!loom_exec_run (b->exec, error))
         return FALSE;
-      seconds[i] = (double)(g_get_monotonic_time () - start) / G_USEC_PER_SEC;
+      seconds[i] = (double)(loom_monotonic () - start) / G_USEC_PER_SEC;
     }
   *median = bench_stats (seconds, (guint)steps).median;
   return TRUE;
@@ -284,7 +285,7 @@ steps_for (double seconds)
 static double
 now_seconds (void)
 {
-  return (double)g_get_monotonic_time () / G_USEC_PER_SEC;
+  return (double)loom_monotonic () / G_USEC_PER_SEC;
 }
 
 /* Times steps that ranks begin together; a step takes as long as the slowest rank computes. call receives the seconds

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+
 typedef struct
 {
   Sweep *sweep;
@@ -175,7 +176,7 @@ do_run (gpointer item, gpointer data)
 
   /* A run resolves links in its path, but the user did not type the resolved name. */
   g_autofree char *folder = crew->sweep->out != NULL ? folder_of (crew->sweep, run, index) : NULL;
-  if (folder != NULL && g_file_test (folder, G_FILE_TEST_IS_SYMLINK))
+  if (folder != NULL && loom_path_is_link (folder))
     run->failure
         = g_strdup_printf ("%s is a symbolic link, but runs are written only to real folders. Remove it.", folder);
   else if (!g_spawn_sync (NULL, (char **)words->pdata, NULL, G_SPAWN_DEFAULT, NULL, NULL, &out, &err, &status, &error))
@@ -200,7 +201,7 @@ sweep_run_all (Sweep *sweep, SweepRunFunc tell, gpointer data, GError **error)
 
   if (crew.program == NULL)
     return FALSE;
-  if (sweep->out != NULL && g_mkdir_with_parents (sweep->out, 0777) != 0)
+  if (sweep->out != NULL && !loom_path_make_folder (sweep->out, 0777))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The folder %s cannot be made.", sweep->out);
       g_free (crew.program);

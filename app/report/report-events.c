@@ -128,7 +128,7 @@ report_events_read (ReportData *self, LoomFolder *run, GError **error)
   self->losses = loom_series_new (LOOM_SERIES_MOST);
   self->evaluations = g_ptr_array_new_with_free_func (series_free);
   self->changes = g_ptr_array_new_with_free_func (change_free);
-  if (!g_file_test (path, G_FILE_TEST_EXISTS))
+  if (!loom_path_exists (path))
     return TRUE;
   if (!loom_folder_read (run, LOOM_RUN_EVENTS, MOST_BYTES, &text, NULL, error))
     return FALSE;

@@ -12,14 +12,14 @@ static char *
 find_folder (void)
 {
   static const char *const places[] = { "../data/po", "../share/locale", "../../share/locale" };
-  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
+  g_autofree char *self = loom_path_link ("/proc/self/exe");
   g_autofree char *program_folder = self != NULL ? g_path_get_dirname (self) : NULL;
 
   for (guint i = 0; i < G_N_ELEMENTS (places) && program_folder != NULL; i++)
     {
       g_autofree char *folder = g_build_filename (program_folder, places[i], NULL);
 
-      if (g_file_test (folder, G_FILE_TEST_IS_DIR))
+      if (loom_path_is_folder (folder))
         return g_canonicalize_filename (folder, NULL);
     }
   return NULL;

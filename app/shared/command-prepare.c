@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+
 /* Threads of OpenMP that wait by spinning save a few microseconds in each parallel region, but waste much time if other
  * programs need the processors. So they spin only as long as the serial work between two regions lasts; while the
  * machine is busy, kernels/cpu/cpu-threads.c makes them sleep at once. The library reads its settings when it is
@@ -18,7 +19,7 @@ spin_shortly (char **argv)
     return;
   setenv ("GOMP_SPINCOUNT", "10000", 1);
   /* By its own path, because the kernel names a process by the last part of the executed path. */
-  g_autofree char *path = g_file_read_link ("/proc/self/exe", NULL);
+  g_autofree char *path = loom_path_link ("/proc/self/exe");
   if (path == NULL)
     return;
   execv (path, argv); /* if that fails, the program still runs */

@@ -377,7 +377,7 @@ void
 command_take_costs (const Command *command, const char *path, LoomDevices *devices)
 {
   g_autofree char *why = NULL;
-  g_autoptr (LoomCostTable) costs = g_file_test (path, G_FILE_TEST_IS_DIR) ? loom_run_costs (path, &why) : NULL;
+  g_autoptr (LoomCostTable) costs = loom_path_is_folder (path) ? loom_run_costs (path, &why) : NULL;
 
   if (costs)
     loom_devices_set_costs (devices, costs);
@@ -415,7 +415,7 @@ command_can_write (const char *path)
 {
   g_autofree char *folder = path != NULL ? g_path_get_dirname (path) : NULL;
 
-  return path == NULL || (g_access (folder, W_OK | X_OK) == 0 && !g_file_test (path, G_FILE_TEST_IS_DIR));
+  return path == NULL || (g_access (folder, W_OK | X_OK) == 0 && !loom_path_is_folder (path));
 }
 
 char *
@@ -583,7 +583,7 @@ command_open_predictor (const Command *command, const char *path, char **weights
     return command_fail (command, g_steal_pointer (&error));
   options->weights = *weights;
   options->values = values;
-  options->run = g_file_test (path, G_FILE_TEST_IS_DIR) ? path : NULL;
+  options->run = loom_path_is_folder (path) ? path : NULL;
   *predictor = loom_predictor_new (graph, options, &error);
   return *predictor != NULL ? 0 : command_fail (command, g_steal_pointer (&error));
 }

@@ -58,9 +58,9 @@ static gboolean
 has_checkpoint (const char *folder)
 {
   g_autofree char *path = folder != NULL ? g_build_filename (folder, "checkpoints", NULL) : NULL;
-  g_autoptr (GDir) dir = path != NULL ? g_dir_open (path, 0, NULL) : NULL;
+  g_auto (GStrv) names = path != NULL ? loom_path_names (path, NULL) : NULL;
 
-  return dir != NULL && g_dir_read_name (dir) != NULL;
+  return names != NULL && names[0] != NULL;
 }
 
 /* The sentence that describes how to resume a run whose ranks have all ended. folder: the run's, or NULL; with hosts it
@@ -78,7 +78,7 @@ describe_resuming (const char *folder, const char *hosts, int ranks)
   if (hosts != NULL || has_checkpoint (folder))
     return g_strdup_printf ("Steps since the newest checkpoint are lost. Continue with: gradloom train --resume %s %s",
                             run, with);
-  if (g_file_test (begun, G_FILE_TEST_EXISTS))
+  if (loom_path_exists (begun))
     return g_strdup_printf ("The run has no checkpoint yet, so all its steps are lost. Begin again with: gradloom "
                             "train --resume %s %s",
                             run, with);

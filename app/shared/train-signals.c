@@ -43,7 +43,7 @@ end_at_once (TrainSignals *signals, int number)
     dprintf (STDERR_FILENO,
              "%sgradloom train: Ended at once by a second %s. Nothing was saved, because the run has no --out.\n",
              bar_end, name);
-  else if (g_file_test (weights, G_FILE_TEST_EXISTS))
+  else if (loom_path_exists (weights))
     dprintf (STDERR_FILENO,
              "%sgradloom train: Ended at once by a second %s: steps since the newest checkpoint are lost. Continue "
              "with: gradloom train --resume %s\n",
@@ -69,11 +69,11 @@ wait_for_signals (void *data)
         continue;
       if (g_atomic_int_get (&signals->number) == 0)
         {
-          first = g_get_monotonic_time ();
+          first = loom_monotonic ();
           g_atomic_int_set (&signals->number, number);
           loom_trainer_post (signals->trainer, LOOM_COMMAND_INTERRUPT, NULL, 0);
         }
-      else if (g_get_monotonic_time () - first >= SAME_REQUEST_US)
+      else if (loom_monotonic () - first >= SAME_REQUEST_US)
         end_at_once (signals, number);
     }
   return NULL;

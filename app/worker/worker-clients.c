@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+
 struct _WorkerClients
 {
   LoomBusWorker1 *bus;
@@ -104,7 +105,7 @@ attach (WorkerClients *self, int fd)
 
   if (socket == NULL)
     {
-      close (fd);
+      loom_close (fd);
       return;
     }
   if (self->connection != NULL && has_left (self->connection))
@@ -143,12 +144,12 @@ redirect_messages (LoomFolder *files)
   int log = files != NULL ? loom_folder_open_file (files, LOOM_RUN_LOG, O_WRONLY | O_CREAT | O_APPEND, NULL) : -1;
 
   if (log < 0)
-    log = open ("/dev/null", O_WRONLY | O_CLOEXEC);
+    log = loom_open (AT_FDCWD, "/dev/null", O_WRONLY);
   if (log < 0)
     return;
   dup2 (log, STDERR_FILENO);
   dup2 (log, STDOUT_FILENO);
-  close (log);
+  loom_close (log);
 }
 
 static gboolean
@@ -186,7 +187,7 @@ present_folder (const WorkerClients *self, const char *folder)
 {
   g_autofree char *link
       = self->files != NULL ? g_strdup_printf ("/proc/self/fd/%d", loom_folder_fd (self->files)) : NULL;
-  char *path = link != NULL ? g_file_read_link (link, NULL) : NULL;
+  char *path = link != NULL ? loom_path_link (link) : NULL;
 
   return path != NULL ? path : g_strdup (folder);
 }

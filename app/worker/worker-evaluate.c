@@ -160,7 +160,7 @@ run_evaluation (WorkerEvaluator *self, const Job *job)
 {
   g_auto (WorkerModel) model = { 0 };
   g_autoptr (GError) error = NULL;
-  const gint64 begin = g_get_monotonic_time ();
+  const gint64 begin = loom_monotonic ();
   LoomEvaluation *e = is_wanted (self, job) ? evaluate (self, job, &model, &error) : NULL;
   const gboolean is_kept = e != NULL && keep (e, &model, &error);
 
@@ -177,7 +177,7 @@ run_evaluation (WorkerEvaluator *self, const Job *job)
   if (is_kept)
     g_dbus_method_invocation_return_value (
         job->invocation, g_variant_new ("(xxxd)", model.moment.step, model.moment.epoch, (gint64)e->samples->len,
-                                        (double)(g_get_monotonic_time () - begin) / G_USEC_PER_SEC));
+                                        (double)(loom_monotonic () - begin) / G_USEC_PER_SEC));
   else
     g_dbus_method_invocation_return_error_literal (job->invocation, G_DBUS_ERROR, G_DBUS_ERROR_FAILED,
                                                    error != NULL ? error->message : "The evaluation was stopped.");

@@ -65,13 +65,13 @@ worker_pace_wait (WorkerPace *pace, gint64 step, gint64 total)
 {
   if (g_atomic_int_get (&pace->wanted_ms) == 0 && pace->ms == 0)
     return;
-  gint64 now = g_get_monotonic_time (), due = pace_due (pace, step, total, now);
+  gint64 now = loom_monotonic (), due = pace_due (pace, step, total, now);
   if (due - now < MIN_WAIT)
     return;
   while (now < due && g_atomic_int_get (&pace->wanted_ms) == pace->ms && !g_atomic_int_get (&pace->hurried))
     {
-      g_usleep ((gulong)MIN (due - now, SLICE));
-      now = g_get_monotonic_time ();
+      loom_os->sleep ((gulong)MIN (due - now, SLICE));
+      now = loom_monotonic ();
     }
 }
 

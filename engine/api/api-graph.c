@@ -21,7 +21,7 @@ gradloom_graph_load (const char *path, GError **error)
 
   if (graph == NULL || !loom_faults_to_error (faults, path, error))
     return NULL;
-  return graph_new (g_steal_pointer (&graph), g_file_test (path, G_FILE_TEST_IS_DIR) ? path : NULL);
+  return graph_new (g_steal_pointer (&graph), loom_path_is_folder (path) ? path : NULL);
 }
 
 GradloomGraph *

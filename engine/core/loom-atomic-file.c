@@ -6,21 +6,23 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <string.h>
 
 #include "engine/core/loom-error.h"
+#include "engine/core/loom-os.h"
+
+#define BUFFER 65536 /* bytes that are collected, because many writes are of a few */
 
 struct _LoomAtomicFile
 {
-  int folder;      /* the descriptor of the folder that path and temporary are relative to, or AT_FDCWD */
-  char *shown;     /* the caller's name of the file, for errors */
-  char *path;      /* the file to replace, with links resolved */
-  char *temporary; /* the temporary file; NULL if the file is written directly */
-  FILE *stream;
+  int folder;                 /* the descriptor of the folder that path and temporary are relative to, or AT_FDCWD */
+  char *shown;                /* the caller's name of the file, for errors */
+  char *path;                 /* the file to replace, with links resolved */
+  char *temporary;            /* the temporary file; NULL if the file is written directly */
+  int fd;                     /* of the new content; -1: it is closed */
   gboolean is_unsynchronised; /* as the folder */
+  gsize used;                 /* of the buffer */
+  char buffer[BUFFER];
 };
 
 /* Sets the error of a failed system call; always returns FALSE. */
@@ -49,7 +51,7 @@ open_neighbour (LoomAtomicFile *file)
 
       g_free (file->temporary);
       file->temporary = g_strdup_printf ("%s.%08x.tmp", file->path, g_random_int ());
-      fd = openat (file->folder, file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      fd = loom_open (file->folder, file->temporary, O_WRONLY | O_CREAT | O_EXCL);
       if (fd >= 0 || errno != EEXIST)
         return fd;
     }
@@ -63,19 +65,14 @@ char *
 loom_file_target (const char *path)
 {
   g_autofree char *at = g_strdup (path);
-  char *resolved = realpath (path, NULL);
+  char *resolved = loom_os->real_path (path);
 
   if (resolved != NULL)
-    {
-      char *copy = g_strdup (resolved);
-
-      free (resolved);
-      return copy;
-    }
+    return resolved;
   /* realpath() fails for a link whose target does not exist yet. */
   for (guint i = 0; i < MAX_LINKS; i++)
     {
-      g_autofree char *to = g_file_read_link (at, NULL);
+      g_autofree char *to = loom_path_link (at);
       g_autofree char *folder = g_path_get_dirname (at);
 
       if (to == NULL)
@@ -92,15 +89,15 @@ loom_atomic_file_new (LoomFolder *folder, const char *path, GError **error)
   g_autoptr (LoomAtomicFile) file = NULL;
   struct stat info;
   gboolean exists;
-  int fd;
 
   g_return_val_if_fail (path != NULL, NULL);
 
   file = g_new0 (LoomAtomicFile, 1);
+  file->fd = -1;
   file->shown = loom_folder_path_of (folder, path);
   file->folder = folder != NULL ? loom_folder_fd (folder) : AT_FDCWD;
   file->is_unsynchronised = folder != NULL && loom_folder_is_unsynchronised (folder);
-  exists = fstatat (file->folder, path, &info, folder != NULL ? AT_SYMLINK_NOFOLLOW : 0) == 0;
+  exists = loom_os->stat (file->folder, path, &info, folder != NULL ? AT_SYMLINK_NOFOLLOW : 0) == 0;
   file->path = folder != NULL ? g_strdup (path) : loom_file_target (path);
 
   if (exists && S_ISDIR (info.st_mode))
@@ -110,10 +107,10 @@ loom_atomic_file_new (LoomFolder *folder, const char *path, GError **error)
     }
   exists = exists && (folder == NULL || S_ISREG (info.st_mode));
   if (exists && !S_ISREG (info.st_mode))
-    fd = open (path, O_WRONLY | O_CLOEXEC);
+    file->fd = loom_open (AT_FDCWD, path, O_WRONLY);
   else
-    fd = open_neighbour (file);
-  if (fd < 0)
+    file->fd = open_neighbour (file);
+  if (file->fd < 0)
     {
       set_io_error (error, file->shown, errno);
       /* No file was created under that name, so there is none to remove. */
@@ -123,26 +120,33 @@ loom_atomic_file_new (LoomFolder *folder, const char *path, GError **error)
   if (exists && file->temporary != NULL)
     {
       /* A file system without permissions may refuse this; the content is more important. */
-      if (fchmod (fd, info.st_mode & 07777) != 0)
+      if (loom_os->chmod (file->fd, info.st_mode & 07777) != 0)
         g_debug ("permissions of %s were not kept: %s", file->shown, g_strerror (errno));
     }
-  file->stream = fdopen (fd, "wb");
-  if (file->stream == NULL)
-    {
-      set_io_error (error, file->shown, errno);
-      close (fd);
-      return NULL;
-    }
   return g_steal_pointer (&file);
+}
+
+static gboolean
+flush (LoomAtomicFile *file, GError **error)
+{
+  const gsize n = file->used;
+
+  file->used = 0;
+  return loom_write (file->fd, file->buffer, n) || set_io_error (error, file->shown, errno);
 }
 
 gboolean
 loom_atomic_file_write (LoomAtomicFile *file, const void *data, gsize length, GError **error)
 {
-  g_return_val_if_fail (file != NULL && file->stream != NULL, FALSE);
+  g_return_val_if_fail (file != NULL && file->fd >= 0, FALSE);
 
-  if (length > 0 && fwrite (data, 1, length, file->stream) != length)
-    return set_io_error (error, file->shown, errno);
+  if (length > BUFFER - file->used && !flush (file, error))
+    return FALSE;
+  if (length > BUFFER)
+    return loom_write (file->fd, data, length) || set_io_error (error, file->shown, errno);
+  if (length > 0)
+    memcpy (file->buffer + file->used, data, length);
+  file->used += length;
   return TRUE;
 }
 
@@ -150,39 +154,40 @@ gboolean
 loom_descriptor_sync (int fd, const char *path, GError **error)
 {
   /* Some file systems cannot synchronise a folder and return EINVAL. */
-  return fsync (fd) == 0 || errno == EINVAL || set_io_error (error, path, errno);
+  return loom_sync (fd, FALSE) || errno == EINVAL || set_io_error (error, path, errno);
 }
 
 static gboolean
 sync_folder_of (LoomAtomicFile *file, GError **error)
 {
   g_autofree char *name = g_path_get_dirname (file->path), *shown = g_path_get_dirname (file->shown);
-  int fd = openat (file->folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int fd = loom_open (file->folder, name, O_RDONLY | O_DIRECTORY);
   gboolean done = fd >= 0 ? loom_descriptor_sync (fd, shown, error) : set_io_error (error, shown, errno);
 
-  if (fd >= 0)
-    close (fd);
+  loom_close (fd);
   return done;
 }
 
 gboolean
 loom_atomic_file_commit (LoomAtomicFile *file, GError **error)
 {
-  FILE *stream;
+  int fd;
 
-  g_return_val_if_fail (file != NULL && file->stream != NULL, FALSE);
+  g_return_val_if_fail (file != NULL && file->fd >= 0, FALSE);
 
-  if (fflush (file->stream) != 0)
-    return set_io_error (error, file->shown, errno);
+  if (!flush (file, error))
+    return FALSE;
   /* A pipe cannot be synchronised, and need not be. */
-  if (file->temporary != NULL && !file->is_unsynchronised && fsync (fileno (file->stream)) != 0)
+  if (file->temporary != NULL && !file->is_unsynchronised && !loom_sync (file->fd, FALSE))
     return set_io_error (error, file->shown, errno);
-  stream = g_steal_pointer (&file->stream);
-  if (fclose (stream) != 0)
+  fd = file->fd;
+  file->fd = -1;
+  /* Some file systems report here that a write has failed. */
+  if (loom_os->close (fd) != 0 && errno != EINTR)
     return set_io_error (error, file->shown, errno);
   if (file->temporary == NULL)
     return TRUE;
-  if (renameat (file->folder, file->temporary, file->folder, file->path) != 0)
+  if (loom_os->rename (file->folder, file->temporary, file->path, 0) != 0)
     return set_io_error (error, file->shown, errno);
   g_clear_pointer (&file->temporary, g_free);
   return file->is_unsynchronised || sync_folder_of (file, error);
@@ -193,10 +198,9 @@ loom_atomic_file_free (LoomAtomicFile *file)
 {
   if (file == NULL)
     return;
-  if (file->stream != NULL)
-    fclose (file->stream);
+  loom_close (file->fd);
   if (file->temporary != NULL)
-    unlinkat (file->folder, file->temporary, 0);
+    loom_os->unlink (file->folder, file->temporary, 0);
   g_free (file->temporary);
   g_free (file->path);
   g_free (file->shown);

@@ -1,6 +1,8 @@
 /* Formats and parses amounts of memory. */
 #include "engine/core/loom-bytes.h"
 
+#include "engine/core/loom-os.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -33,7 +35,7 @@ loom_bytes_of_process (gboolean most)
   g_autofree char *text = NULL;
   const char *name = most ? "\nVmHWM:" : "\nVmRSS:", *line;
 
-  if (!g_file_get_contents ("/proc/self/status", &text, NULL, NULL))
+  if (!loom_path_read ("/proc/self/status", &text, NULL, NULL))
     return 0;
   line = strstr (text, name);
   return line != NULL ? g_ascii_strtoull (line + strlen (name), NULL, 10) * 1024 : 0;

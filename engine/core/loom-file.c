@@ -1,13 +1,12 @@
 /* Reads in pieces, so that the size need not be known, and stops as soon as the file cannot be valid. */
 #include "engine/core/loom-file.h"
 
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define PIECE 65536
 
@@ -44,25 +43,24 @@ loom_file_read (const char *path, const char *start, gsize max, char **data, gsi
 {
   g_autofree char *bytes = NULL;
   gsize have = 0, space = 0;
-  int fd = open (path, O_RDONLY | O_CLOEXEC), failed = fd < 0 ? errno : 0;
+  int fd = loom_open (AT_FDCWD, path, O_RDONLY), failed = fd < 0 ? errno : 0;
 
   g_return_val_if_fail (max < G_MAXUINT - PIECE, FALSE);
 
   while (failed == 0 && have <= max)
     {
-      ssize_t n = -1;
+      gssize n = -1;
 
       /* A file without memory for it is an error of that file, not the end of the program. */
       if (grow (&bytes, &space, have + PIECE + 1))
-        n = read (fd, bytes + have, MIN (PIECE, max + 1 - have));
+        n = loom_os->read (fd, bytes + have, MIN (PIECE, max + 1 - have));
       if (n < 0 && errno != EINTR)
         failed = errno;
       have += (gsize)MAX (n, 0);
       if (n == 0 || (n > 0 && !begins (bytes, have, start)))
         break;
     }
-  if (fd >= 0)
-    close (fd);
+  loom_close (fd);
   if (failed != 0)
     {
       g_set_error (error, G_FILE_ERROR, g_file_error_from_errno (failed), "%s", g_strerror (failed));
@@ -84,17 +82,16 @@ GMappedFile *
 loom_file_map (const char *path, GError **error)
 {
   g_autoptr (GError) cause = NULL;
-  int fd = open (path, O_RDONLY | O_CLOEXEC), failed = fd < 0 ? errno : 0;
+  int fd = loom_open (AT_FDCWD, path, O_RDONLY), failed = fd < 0 ? errno : 0;
   GMappedFile *file = NULL;
   struct stat is;
   const char *why = NULL;
 
-  if (fd >= 0 && fstat (fd, &is) == 0 && !S_ISREG (is.st_mode))
+  if (fd >= 0 && loom_stat_fd (fd, &is) && !S_ISREG (is.st_mode))
     why = S_ISDIR (is.st_mode) ? "it is a folder" : "it is not a regular file";
   else if (fd >= 0)
-    file = g_mapped_file_new_from_fd (fd, FALSE, &cause);
-  if (fd >= 0)
-    close (fd);
+    file = loom_os->map (fd, &cause);
+  loom_close (fd);
   if (file == NULL)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path,
                  why != NULL     ? why

@@ -2,13 +2,11 @@
 #include "engine/core/loom-folder.h"
 
 #include "engine/core/loom-atomic-file.h"
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 struct _LoomFolder
 {
@@ -17,7 +15,7 @@ struct _LoomFolder
   gboolean is_unsynchronised;
 };
 
-#define AS_FOLDER (O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+#define AS_FOLDER (O_RDONLY | O_DIRECTORY)
 
 static gboolean
 refuse (const char *path, const char *what, const char *why, GError **error)
@@ -49,7 +47,7 @@ is_link (LoomFolder *folder, const char *name)
 {
   struct stat info;
 
-  return fstatat (folder->fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK (info.st_mode);
+  return loom_folder_stat (folder, name, &info) && S_ISLNK (info.st_mode);
 }
 
 LoomFolder *
@@ -57,7 +55,7 @@ loom_folder_open (const char *path, GError **error)
 {
   g_return_val_if_fail (path != NULL, NULL);
 
-  return folder_new (open (path, AS_FOLDER), path, FALSE, error);
+  return folder_new (loom_open (AT_FDCWD, path, AS_FOLDER), path, FALSE, error);
 }
 
 LoomFolder *
@@ -65,10 +63,10 @@ loom_folder_enter (LoomFolder *parent, const char *name, gboolean create, GError
 {
   g_autofree char *path = loom_folder_path_of (parent, name);
 
-  if (create && mkdirat (parent->fd, name, 0777) != 0 && errno != EEXIST)
+  if (create && loom_os->mkdir (parent->fd, name, 0777) != 0 && errno != EEXIST)
     return folder_new (-1, path, FALSE, error);
   /* For a link, O_DIRECTORY with O_NOFOLLOW fails with ENOTDIR. */
-  int fd = openat (parent->fd, name, AS_FOLDER | O_NOFOLLOW), failed = errno;
+  int fd = loom_open (parent->fd, name, AS_FOLDER | O_NOFOLLOW), failed = errno;
   gboolean to_link = fd < 0 && is_link (parent, name);
   errno = failed;
   LoomFolder *folder = folder_new (fd, path, to_link, error);
@@ -94,7 +92,7 @@ loom_folder_free (LoomFolder *folder)
 {
   if (folder == NULL)
     return;
-  close (folder->fd);
+  loom_close (folder->fd);
   g_free (folder->path);
   g_free (folder);
 }
@@ -118,21 +116,25 @@ loom_folder_path_of (LoomFolder *folder, const char *name)
 }
 
 char **
-loom_folder_names (LoomFolder *folder)
+loom_folder_names (LoomFolder *folder, GError **error)
 {
-  g_autoptr (GStrvBuilder) names = g_strv_builder_new ();
-  /* A separate descriptor, because closedir() closes it and reading moves its position. */
-  int fd = openat (folder->fd, ".", AS_FOLDER);
-  DIR *dir = fd >= 0 ? fdopendir (fd) : NULL;
+  char **names = loom_os->list (folder->fd);
 
-  if (dir == NULL && fd >= 0)
-    close (fd);
-  for (struct dirent *entry; dir != NULL && (entry = readdir (dir)) != NULL;)
-    if (!g_str_equal (entry->d_name, ".") && !g_str_equal (entry->d_name, ".."))
-      g_strv_builder_add (names, entry->d_name);
-  if (dir != NULL)
-    closedir (dir);
-  return g_strv_builder_end (names);
+  if (names == NULL)
+    refuse (folder->path, "read", g_strerror (errno), error);
+  return names;
+}
+
+gboolean
+loom_folder_stat (LoomFolder *folder, const char *name, struct stat *info)
+{
+  return loom_os->stat (folder->fd, name, info, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+gboolean
+loom_folder_rename (LoomFolder *folder, const char *from, const char *to)
+{
+  return loom_os->rename (folder->fd, from, to, 0) == 0;
 }
 
 int
@@ -140,13 +142,13 @@ loom_folder_open_file (LoomFolder *folder, const char *name, int flags, GError *
 {
   g_autofree char *path = loom_folder_path_of (folder, name);
   /* With O_NONBLOCK, opening a pipe does not wait for its other end. Regular files ignore it. */
-  int fd = openat (folder->fd, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
+  int fd = loom_open (folder->fd, name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   const char *why = NULL;
   struct stat info;
 
   if (fd < 0)
     why = errno == ELOOP ? a_link : g_strerror (errno);
-  else if (fstat (fd, &info) != 0)
+  else if (!loom_stat_fd (fd, &info))
     why = g_strerror (errno);
   else if (!S_ISREG (info.st_mode))
     why = S_ISDIR (info.st_mode) ? "it is a folder" : "it is not a regular file";
@@ -155,8 +157,7 @@ loom_folder_open_file (LoomFolder *folder, const char *name, int flags, GError *
   if (why == NULL)
     return fd;
   refuse (path, (flags & O_ACCMODE) == O_RDONLY ? "read" : "written", why, error);
-  if (fd >= 0)
-    close (fd);
+  loom_close (fd);
   return -1;
 }
 
@@ -169,13 +170,13 @@ loom_folder_map (LoomFolder *folder, const char *name, GError **error)
 
   if (fd < 0)
     return NULL;
-  file = g_mapped_file_new_from_fd (fd, FALSE, &cause);
+  file = loom_os->map (fd, &cause);
   if (file == NULL)
     {
       g_autofree char *path = loom_folder_path_of (folder, name);
       refuse (path, "read", cause->message, error);
     }
-  close (fd);
+  loom_close (fd);
   return file;
 }
 
@@ -185,34 +186,25 @@ loom_folder_read (LoomFolder *folder, const char *name, gsize max, char **data, 
   int fd = loom_folder_open_file (folder, name, O_RDONLY, error);
   g_autofree char *path = loom_folder_path_of (folder, name);
   g_autofree char *text = NULL;
-  gsize n = 0;
-  ssize_t got = 1;
+  const char *why = NULL;
+  gssize n = 0;
   struct stat info;
 
   if (fd < 0)
     return FALSE;
-  if (fstat (fd, &info) != 0 || (guint64)info.st_size > max)
-    {
-      close (fd);
-      return refuse (path, "read", "it is larger than a file of its kind can be", error);
-    }
-  text = g_malloc ((gsize)info.st_size + 1);
-  while (n < (gsize)info.st_size && got > 0)
-    {
-      got = read (fd, text + n, (gsize)info.st_size - n);
-      if (got < 0 && errno == EINTR)
-        got = 1;
-      else if (got > 0)
-        n += (gsize)got;
-    }
-  int failed = got < 0 ? errno : 0;
-  close (fd);
-  if (failed != 0)
-    return refuse (path, "read", g_strerror (failed), error);
+  if (!loom_stat_fd (fd, &info) || (guint64)info.st_size > max)
+    why = "it is larger than a file of its kind can be";
+  else if ((text = g_try_malloc ((gsize)info.st_size + 1)) == NULL)
+    why = g_strerror (ENOMEM);
+  else if ((n = loom_read (fd, text, (gsize)info.st_size)) < 0)
+    why = g_strerror (errno);
+  loom_close (fd);
+  if (why != NULL)
+    return refuse (path, "read", why, error);
   text[n] = '\0';
   *data = g_steal_pointer (&text);
   if (length != NULL)
-    *length = n;
+    *length = (gsize)n;
   return TRUE;
 }
 
@@ -227,7 +219,13 @@ loom_folder_replace (LoomFolder *folder, const char *name, const void *data, gsi
 void
 loom_folder_remove (LoomFolder *folder, const char *name)
 {
-  unlinkat (folder->fd, name, 0);
+  loom_os->unlink (folder->fd, name, 0);
+}
+
+void
+loom_folder_remove_folder (LoomFolder *folder, const char *name)
+{
+  loom_os->unlink (folder->fd, name, AT_REMOVEDIR);
 }
 
 gboolean

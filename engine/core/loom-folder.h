@@ -6,6 +6,7 @@
 #pragma once
 
 #include <glib.h>
+#include <sys/stat.h>
 
 typedef struct _LoomFolder LoomFolder;
 
@@ -25,8 +26,12 @@ char *loom_folder_path_of (LoomFolder *folder, const char *name);
 void loom_folder_set_unsynchronised (LoomFolder *folder);
 gboolean loom_folder_is_unsynchronised (LoomFolder *folder);
 
-/* The names in the folder, unsorted. (transfer full) */
-char **loom_folder_names (LoomFolder *folder);
+/* The names in the folder, unsorted. A folder that cannot be read is an error, never an empty one. (transfer full) */
+char **loom_folder_names (LoomFolder *folder, GError **error);
+/* Of a name in the folder, or of a link itself. FALSE: there is nothing of that name; errno is set. */
+gboolean loom_folder_stat (LoomFolder *folder, const char *name, struct stat *info);
+/* FALSE: errno is set. */
+gboolean loom_folder_rename (LoomFolder *folder, const char *from, const char *to);
 
 /* Opens a regular file with the flags of open(). A file that is opened for writing must have no other hard link,
  * because the other file would change, too. Returns the descriptor, or -1. */
@@ -40,6 +45,8 @@ GMappedFile *loom_folder_map (LoomFolder *folder, const char *name, GError **err
 gboolean loom_folder_replace (LoomFolder *folder, const char *name, const void *data, gsize length, GError **error);
 /* Removes a file or a link, but never a link's target. */
 void loom_folder_remove (LoomFolder *folder, const char *name);
+/* Removes an empty folder. */
+void loom_folder_remove_folder (LoomFolder *folder, const char *name);
 
 /* Synchronises the folder's entries to the disk; call after files in it were created or renamed. */
 gboolean loom_folder_sync (LoomFolder *folder, GError **error);

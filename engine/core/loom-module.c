@@ -7,6 +7,7 @@
 
 #include "engine/core/loom-atomic-file.h"
 #include "engine/core/loom-env.h"
+#include "engine/core/loom-os.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -23,7 +24,7 @@ is_own (const char *path, const struct stat *trusted)
 {
   struct stat info;
 
-  return stat (path, &info) == 0 && (info.st_mode & S_IWOTH) == 0
+  return loom_os->stat (AT_FDCWD, path, &info, 0) == 0 && (info.st_mode & S_IWOTH) == 0
          && (info.st_uid == 0 || info.st_uid == geteuid () || info.st_uid == trusted->st_uid)
          && ((info.st_mode & S_IWGRP) == 0 || info.st_gid == info.st_uid
              || ((trusted->st_mode & S_IWGRP) != 0 && info.st_gid == trusted->st_gid));
@@ -42,7 +43,7 @@ is_own_code (const char *file, const struct stat *trusted)
 static gboolean
 is_of_build (void)
 {
-  g_autofree char *exe = g_file_read_link ("/proc/self/exe", NULL), *build = loom_file_target (LOOM_BUILD_DIR);
+  g_autofree char *exe = loom_path_link ("/proc/self/exe"), *build = loom_file_target (LOOM_BUILD_DIR);
 
   return exe != NULL && g_str_has_prefix (exe, build) && exe[strlen (build)] == G_DIR_SEPARATOR;
 }
@@ -63,7 +64,7 @@ loom_module_find (const char *name, const char *folder, char **why)
     {
       g_autofree char *path = g_build_filename (tried->pdata[i], file, NULL);
 
-      if (!g_file_test (path, G_FILE_TEST_EXISTS))
+      if (!loom_path_exists (path))
         continue;
       if (is_own_code (path, &of_root))
         return g_steal_pointer (&path);
@@ -93,12 +94,12 @@ loom_module_open (const char *name, const char *folder, char **why)
 char *
 loom_module_find_program (const char *name, const char *const *folders, char **refused)
 {
-  g_autofree char *exe = g_file_read_link ("/proc/self/exe", NULL);
+  g_autofree char *exe = loom_path_link ("/proc/self/exe");
   g_autofree char *own = exe != NULL ? g_path_get_dirname (exe) : NULL;
   struct stat trusted;
 
   *refused = NULL;
-  if (own == NULL || stat (own, &trusted) != 0)
+  if (own == NULL || loom_os->stat (AT_FDCWD, own, &trusted, 0) != 0)
     trusted = of_root;
   for (guint i = 0; folders[i] != NULL; i++)
     {
@@ -107,8 +108,7 @@ loom_module_find_program (const char *name, const char *const *folders, char **r
                                     : g_canonicalize_filename (folders[i], own);
       g_autofree char *path = g_build_filename (folder, name, NULL);
 
-      if (!g_path_is_absolute (path) || !g_file_test (path, G_FILE_TEST_IS_EXECUTABLE)
-          || g_file_test (path, G_FILE_TEST_IS_DIR))
+      if (!g_path_is_absolute (path) || !g_file_test (path, G_FILE_TEST_IS_EXECUTABLE) || loom_path_is_folder (path))
         continue;
       if (is_own_code (path, &trusted))
         return g_steal_pointer (&path);

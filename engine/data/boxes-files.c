@@ -7,6 +7,7 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-json.h"
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/data/loom-memory-check.h"
 
@@ -215,7 +216,7 @@ parse (JsonParser *parser, const char *path, GError **error)
 
   if (!loom_memory_check (path, COCO_NEEDED, "split it into files with fewer pictures", error))
     return FALSE;
-  if (!g_file_get_contents (path, &text, &length, &cause))
+  if (!loom_path_read (path, &text, &length, &cause))
     return loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
   if (!loom_json_is_within (text, length, LOOM_JSON_LEVELS))
     return loom_refuse (error, LOOM_ERROR_DATA, "“%s” is not a file of COCO's: it is nested too deeply.", path);
@@ -336,7 +337,7 @@ boxes_read_voc (const char *path, GError **error)
   g_autoptr (GMarkupParseContext) context = g_markup_parse_context_new (&parser, 0, &voc, NULL);
   gsize n;
   const gboolean has_room = loom_memory_check (path, VOC_NEEDED, "it should have one picture's boxes", error);
-  const gboolean good = has_room && g_file_get_contents (path, &content, &n, &cause)
+  const gboolean good = has_room && loom_path_read (path, &content, &n, &cause)
                         && g_markup_parse_context_parse (context, content, (gssize)n, &cause)
                         && g_markup_parse_context_end_parse (context, &cause);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/core/loom-env.h"
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/data/loom-augment.h"
 #include "engine/data/loom-deal.h"
@@ -67,7 +68,7 @@ has_files (const char *folder, const Variant *v)
 {
   g_autofree char *first = g_build_filename (folder, v->train[0], NULL);
 
-  return g_file_test (first, G_FILE_TEST_IS_REGULAR);
+  return loom_path_is_file (first);
 }
 
 /* The given folder, or the set's own folder in it or in GRADLOOM_DATA; NULL with an error. */
@@ -123,7 +124,7 @@ append_file (const char *folder, const char *name, const Variant *v, GByteArray 
 
   if (!loom_dataset_check_file (path, "a part of the data set is missing", error))
     return FALSE;
-  if (!g_file_get_contents (path, &content, &length, &cause))
+  if (!loom_path_read (path, &content, &length, &cause))
     return loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
   if (length == 0 || length % record != 0)
     return loom_refuse (error, LOOM_ERROR_DATA,
@@ -172,7 +173,7 @@ read_names (const char *folder, const Variant *v)
   g_autofree char *path = g_build_filename (folder, v->names, NULL), *content = NULL;
   g_auto (GStrv) lines = NULL;
 
-  if (!g_file_get_contents (path, &content, NULL, NULL) || !g_utf8_validate (content, -1, NULL))
+  if (!loom_path_read (path, &content, NULL, NULL) || !g_utf8_validate (content, -1, NULL))
     return NULL;
   lines = g_strsplit (g_strstrip (content), "\n", -1);
   for (guint i = 0; lines[i] != NULL; i++)

@@ -5,6 +5,7 @@
  * Its types are known without the files, so a graph can be drawn before the data is
  * installed; only training needs it. */
 #include "engine/core/loom-env.h"
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/data/loom-augment.h"
 #include "engine/data/loom-idx.h"
@@ -61,9 +62,9 @@ find_file (const char *folder, const char *name)
   g_autofree char *packed = g_build_filename (folder, packed_name, NULL);
   g_autofree char *plain = g_build_filename (folder, name, NULL);
 
-  if (g_file_test (packed, G_FILE_TEST_IS_REGULAR))
+  if (loom_path_is_file (packed))
     return g_steal_pointer (&packed);
-  return g_file_test (plain, G_FILE_TEST_IS_REGULAR) ? g_steal_pointer (&plain) : NULL;
+  return loom_path_is_file (plain) ? g_steal_pointer (&plain) : NULL;
 }
 
 /* The four files, NULL-terminated, or NULL with an error that names every searched folder. */

@@ -2,6 +2,7 @@
  * (torchvision's ImageFolder). */
 #include <glib/gstdio.h>
 
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/data/loom-augment.h"
 #include "engine/data/loom-pictures.h"
@@ -22,13 +23,13 @@ static const LoomDatasetParam params[] = {
 static gboolean
 is_class (const char *name, const char *path)
 {
-  return *name != '.' && g_file_test (path, G_FILE_TEST_IS_DIR);
+  return *name != '.' && loom_path_is_folder (path);
 }
 
 static gboolean
 is_picture (const char *name, const char *path)
 {
-  return *name != '.' && loom_dataset_is_picture_name (name) && g_file_test (path, G_FILE_TEST_IS_REGULAR);
+  return *name != '.' && loom_dataset_is_picture_name (name) && loom_path_is_file (path);
 }
 
 /* TRUE if the folders are splits that contain the folders of classes: a folder "train" with folders and no picture, and
@@ -57,7 +58,7 @@ list_classes (const char *path, GError **error)
   g_auto (GStrv) names = NULL;
   const char *test;
 
-  if (!g_file_test (path, G_FILE_TEST_IS_DIR))
+  if (!loom_path_is_folder (path))
     return loom_refuse_null (error, LOOM_ERROR_DATA,
                              "There is no folder “%s”; it should contain a folder of pictures for each class.", path);
   names = loom_dataset_list (path, is_class, error);
@@ -77,10 +78,10 @@ list_classes (const char *path, GError **error)
 static gboolean
 add_folder (LoomPictures *self, const char *folder, guint32 which, GHashTable *visited, GError **error)
 {
-  GStatBuf status;
+  struct stat status;
   g_auto (GStrv) names = NULL, folders = NULL;
 
-  if (g_stat (folder, &status) == 0
+  if (loom_os->stat (AT_FDCWD, folder, &status, 0) == 0
       && !g_hash_table_add (visited, g_strdup_printf ("%" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT,
                                                       (guint64)status.st_dev, (guint64)status.st_ino)))
     return TRUE;

@@ -6,6 +6,7 @@
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-file.h"
 #include "engine/core/loom-guard.h"
+#include "engine/core/loom-os.h"
 #include "engine/data/loom-augment.h"
 #include "engine/data/loom-csv-guess.h"
 #include "engine/data/loom-csv.h"
@@ -68,7 +69,7 @@ add_picture (LoomPictures *self, const LoomCsvReader *reader, const char *folder
   if (*file == '\0' || g_path_is_absolute (file) || outside != NULL)
     return loom_file_refuse (reader->path, error, "line %d has the path “%s”, which is not in the folder of the table",
                              reader->row_line, given);
-  if (!g_file_test (path, G_FILE_TEST_IS_REGULAR))
+  if (!loom_path_is_file (path))
     return loom_file_refuse (reader->path, error, "line %d has the path “%s”, where there is no file", reader->row_line,
                              given);
   loom_pictures_add (self, path, path, 0, -1, 0);

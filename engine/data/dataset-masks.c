@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/core/loom-error.h"
+#include "engine/core/loom-os.h"
 #include "engine/data/loom-augment.h"
 #include "engine/data/loom-companions.h"
 
@@ -136,7 +137,7 @@ count_cb (gpointer data, gpointer user_data)
   guint8 pixel;
   gsize length;
 
-  if (g_file_get_contents (path, &content, &length, &error))
+  if (loom_path_read (path, &content, &length, &error))
     {
       g_autoptr (GBytes) bytes = g_bytes_new_take (g_steal_pointer (&content), length);
 

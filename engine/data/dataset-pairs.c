@@ -8,6 +8,7 @@
  * decoder's input, y after a start token; y ends with an end token, and its padding is ignored. */
 #include <string.h>
 
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/data/loom-dataset-private.h"
 #include "engine/data/loom-deal.h"
@@ -114,7 +115,7 @@ read_catalogues (const char *path, GError **error)
   g_autoptr (GPtrArray) entries = g_ptr_array_new_with_free_func (loom_mo_entry_free);
   g_auto (GStrv) names = NULL;
 
-  if (!g_file_test (path, G_FILE_TEST_IS_DIR))
+  if (!loom_path_is_folder (path))
     return loom_mo_read (path, entries, error) ? g_steal_pointer (&entries) : NULL;
   names = loom_dataset_list (path, accepts_catalogue, error);
   for (guint i = 0; names != NULL && names[i] != NULL; i++)
@@ -165,7 +166,7 @@ read_catalogue_pairs (const char *path, const char *target_path, GPtrArray *pair
 static gboolean
 is_catalogue (const char *path)
 {
-  return g_str_has_suffix (path, ".mo") || g_file_test (path, G_FILE_TEST_IS_DIR);
+  return g_str_has_suffix (path, ".mo") || loom_path_is_folder (path);
 }
 
 /* The remedy for a missing file: translations of programs are part of their packages. */

@@ -3,6 +3,7 @@
  *
  * The vocabulary of characters is the sorted list of those that occur, that of words is sorted by frequency. The end of
  * the text is used for validation, so that no window of it overlaps a training window. */
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/data/loom-dataset-private.h"
 #include "engine/data/loom-memory-check.h"
@@ -133,7 +134,7 @@ append_file (const char *path, LoomTextUnit unit, GString *text, GError **error)
     }
   else if (!loom_memory_check (path, needed, remedy, error))
     return FALSE;
-  else if (!g_file_get_contents (path, &content, &length, &cause))
+  else if (!loom_path_read (path, &content, &length, &cause))
     return loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
   g_string_append_len (text, content, length);
   return TRUE;
@@ -143,7 +144,7 @@ append_file (const char *path, LoomTextUnit unit, GString *text, GError **error)
 static gboolean
 is_text (const char *name, const char *path)
 {
-  return g_file_test (path, G_FILE_TEST_IS_REGULAR) && !g_file_test (path, G_FILE_TEST_IS_SYMLINK);
+  return loom_path_is_file (path) && !loom_path_is_link (path);
 }
 
 static gboolean
@@ -224,7 +225,7 @@ load (Text *self, const LoomDatasetOptions *options, GError **error)
   gint64 n, n_val;
 
   self->unit = unit_of (klass, options);
-  if (!(g_file_test (path, G_FILE_TEST_IS_DIR) ? append_folder : append_file) (path, self->unit, text, error))
+  if (!(loom_path_is_folder (path) ? append_folder : append_file) (path, self->unit, text, error))
     return FALSE;
   n = encode (self, options, text, error);
   if (n < 0)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/core/loom-compare.h"
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 
 #define MOST_LIST (64 << 20) /* bytes of a list of names */
@@ -23,7 +24,7 @@ has_folders (const char *base, const LoomCompanionLayout *layout)
   g_autofree char *pictures = g_build_filename (base, layout->pictures, NULL);
   g_autofree char *companions = g_build_filename (base, layout->companions, NULL);
 
-  return g_file_test (pictures, G_FILE_TEST_IS_DIR) && g_file_test (companions, G_FILE_TEST_IS_DIR);
+  return loom_path_is_folder (pictures) && loom_path_is_folder (companions);
 }
 
 /* The folder of a split, with both folders; NULL: there is none. */
@@ -45,16 +46,14 @@ static char *
 find_voc (const char *path)
 {
   g_autofree char *kit = g_build_filename (path, "VOCdevkit", NULL), *last = NULL;
-  GDir *dir = g_dir_open (kit, 0, NULL);
-  const char *name;
+  g_auto (GStrv) names = loom_path_names (kit, NULL);
 
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    if (g_str_has_prefix (name, "VOC") && (last == NULL || strcmp (name, last) > 0))
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    if (g_str_has_prefix (names[i], "VOC") && (last == NULL || strcmp (names[i], last) > 0))
       {
         g_free (last);
-        last = g_strdup (name);
+        last = g_strdup (names[i]);
       }
-  g_clear_pointer (&dir, g_dir_close);
   return last != NULL ? g_build_filename (kit, last, NULL) : NULL;
 }
 
@@ -92,18 +91,16 @@ list_pictures (const char *folder, GError **error)
 {
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   g_autoptr (GError) cause = NULL;
-  GDir *dir = g_dir_open (folder, 0, &cause);
-  const char *name;
+  g_auto (GStrv) all = loom_path_names (folder, &cause);
 
-  if (dir == NULL)
+  if (all == NULL)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", folder, cause->message);
       return NULL;
     }
-  while ((name = g_dir_read_name (dir)) != NULL)
-    if (*name != '.' && loom_dataset_is_picture_name (name))
-      g_ptr_array_add (names, g_strdup (name));
-  g_dir_close (dir);
+  for (guint i = 0; all[i] != NULL; i++)
+    if (all[i][0] != '.' && loom_dataset_is_picture_name (all[i]))
+      g_ptr_array_add (names, g_strdup (all[i]));
   g_ptr_array_sort (names, loom_compare_texts);
   g_ptr_array_add (names, NULL);
   return (char **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
@@ -118,7 +115,7 @@ find_file (const char *base, const LoomCompanionLayout *layout, const char *stem
       g_autofree char *name = g_strconcat (stem, layout->endings[i], NULL);
       g_autofree char *path = g_build_filename (base, layout->companions, name, NULL);
 
-      if (g_file_test (path, G_FILE_TEST_IS_REGULAR))
+      if (loom_path_is_file (path))
         return g_steal_pointer (&path);
     }
   return NULL;
@@ -176,11 +173,11 @@ add_list (LoomCompanions *self, const char *base, guint split, const char *list,
   g_autofree char *path = g_build_filename (base, list, NULL), *text = NULL;
   g_auto (GStrv) lines = NULL;
   g_autoptr (GError) cause = NULL;
-  GStatBuf info;
+  struct stat info;
 
-  if (g_stat (path, &info) == 0 && info.st_size > MOST_LIST)
+  if (loom_os->stat (AT_FDCWD, path, &info, 0) == 0 && info.st_size > MOST_LIST)
     return loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be read: it is larger than 64 MiB.", path);
-  if (!g_file_get_contents (path, &text, NULL, &cause))
+  if (!loom_path_read (path, &text, NULL, &cause))
     return loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
   lines = g_strsplit (text, "\n", -1);
   for (guint i = 0; lines[i] != NULL; i++)
@@ -218,7 +215,7 @@ add_lists (LoomCompanions *self, const char *base, gboolean *found, GError **err
       g_autofree char *path
           = self->layout->lists[s] != NULL ? g_build_filename (base, self->layout->lists[s], NULL) : NULL;
 
-      if (path == NULL || !g_file_test (path, G_FILE_TEST_EXISTS))
+      if (path == NULL || !loom_path_exists (path))
         continue;
       if (names == NULL && (names = list_pictures (folder, error)) == NULL)
         return FALSE;

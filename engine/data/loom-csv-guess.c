@@ -7,6 +7,7 @@
 #include <glib/gstdio.h>
 
 #include "engine/core/loom-compare.h"
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/data/csv-field.h"
 #include "engine/data/csv-guess-private.h"
@@ -90,11 +91,11 @@ loom_csv_guess_free (LoomCsvGuess *self)
 static char *
 read_head (const char *path, gsize bytes, gsize *length, gboolean *is_whole, guint64 *size, GError **error)
 {
-  GStatBuf status;
+  struct stat status;
 
-  if (g_file_test (path, G_FILE_TEST_IS_DIR))
+  if (loom_path_is_folder (path))
     return loom_refuse_null (error, LOOM_ERROR_IO, "“%s” cannot be read: it is a folder.", path);
-  *size = g_stat (path, &status) == 0 ? (guint64)status.st_size : 0;
+  *size = loom_os->stat (AT_FDCWD, path, &status, 0) == 0 ? (guint64)status.st_size : 0;
   return loom_csv_read_file (path, bytes, 0, NULL, length, is_whole, error);
 }
 

@@ -3,6 +3,7 @@
  * Every edit of a graph describes its data sets, in Studio on the main thread. A file that was described once is then
  * only checked (modification time, size, inode), not opened. The cache is small. A file that changed a moment ago could
  * change again within the resolution of its time stamp, so it is read each time until its time stamp is old enough. */
+#include "engine/core/loom-os.h"
 #include "engine/data/loom-dataset-private.h"
 
 #include <glib/gstdio.h>
@@ -32,10 +33,10 @@ description_free (gpointer data)
 char *
 loom_file_stamp (const char *path)
 {
-  const gint64 now = g_get_real_time () / G_USEC_PER_SEC;
-  GStatBuf state;
+  const gint64 now = loom_wall () / G_USEC_PER_SEC;
+  struct stat state;
 
-  if (g_stat (path, &state) != 0 || !S_ISREG (state.st_mode)
+  if (loom_os->stat (AT_FDCWD, path, &state, 0) != 0 || !S_ISREG (state.st_mode)
       || (state.st_mtim.tv_sec <= now && now - state.st_mtim.tv_sec < REST_SECONDS))
     return NULL;
   return g_strdup_printf ("%s\n%" G_GINT64_FORMAT ".%ld %" G_GINT64_FORMAT " %" G_GUINT64_FORMAT, path,

@@ -4,6 +4,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 
 /* The number after a word in a file of the kernel's; G_MAXUINT64 if there is none. */
@@ -15,7 +16,7 @@ read_number (const char *path, const char *word)
   char *end;
   guint64 number;
 
-  if (!g_file_get_contents (path, &text, NULL, NULL) || (at = strstr (text, word)) == NULL)
+  if (!loom_path_read (path, &text, NULL, NULL) || (at = strstr (text, word)) == NULL)
     return G_MAXUINT64;
   at += strlen (word);
   number = g_ascii_strtoull (at, &end, 10);
@@ -62,7 +63,8 @@ loom_memory_check_bytes (const char *name, guint64 bytes, double factor, const c
 gboolean
 loom_memory_check (const char *path, double factor, const char *remedy, GError **error)
 {
-  GStatBuf info;
+  struct stat info;
 
-  return g_stat (path, &info) != 0 || loom_memory_check_bytes (path, (guint64)info.st_size, factor, remedy, error);
+  return loom_os->stat (AT_FDCWD, path, &info, 0) != 0
+         || loom_memory_check_bytes (path, (guint64)info.st_size, factor, remedy, error);
 }

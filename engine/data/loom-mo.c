@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 
 #define MAGIC   0x950412deu
@@ -112,7 +113,7 @@ loom_mo_read (const char *path, GPtrArray *list, GError **error)
   Catalogue c = { .path = path };
   gboolean good = TRUE;
 
-  if (!g_file_get_contents (path, &content, &c.length, &cause))
+  if (!loom_path_read (path, &content, &c.length, &cause))
     return loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
   c.data = content;
   if (c.length >= HEAD && word_at (&c, 0) == GUINT32_SWAP_LE_BE (MAGIC))

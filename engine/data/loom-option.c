@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/core/loom-compare.h"
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 
 const char *
@@ -193,9 +194,9 @@ loom_option_path (const LoomDatasetClass *klass, const LoomDatasetOptions *optio
 gboolean
 loom_dataset_check_file (const char *path, const char *hint, GError **error)
 {
-  if (g_file_test (path, G_FILE_TEST_IS_REGULAR) || g_file_test (path, G_FILE_TEST_IS_DIR))
+  if (loom_path_is_file (path) || loom_path_is_folder (path))
     return TRUE;
-  if (g_file_test (path, G_FILE_TEST_EXISTS))
+  if (loom_path_exists (path))
     return loom_refuse (error, LOOM_ERROR_DATA,
                         "“%s” is a device or a pipe, but data are read more than once. Save them in a file.", path);
   return loom_refuse (error, LOOM_ERROR_DATA, "There is no file “%s”; %s.", path,
@@ -207,17 +208,16 @@ loom_dataset_list (const char *folder, gboolean (*accepts) (const char *name, co
 {
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   g_autoptr (GError) cause = NULL;
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, &cause);
-  const char *name;
+  g_auto (GStrv) all = loom_path_names (folder, &cause);
 
-  if (dir == NULL)
+  if (all == NULL)
     return loom_refuse_null (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", folder, cause->message);
-  while ((name = g_dir_read_name (dir)) != NULL)
+  for (guint i = 0; all[i] != NULL; i++)
     {
-      g_autofree char *path = g_build_filename (folder, name, NULL);
+      g_autofree char *path = g_build_filename (folder, all[i], NULL);
 
-      if (accepts (name, path))
-        g_ptr_array_add (names, g_strdup (name));
+      if (accepts (all[i], path))
+        g_ptr_array_add (names, g_strdup (all[i]));
     }
   g_ptr_array_sort (names, loom_compare_texts);
   g_ptr_array_add (names, NULL);

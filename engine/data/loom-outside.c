@@ -1,11 +1,11 @@
 /* Files and folders of a data set outside the folder of its graph, and the guard that permits reading them. */
-#include <dirent.h>
 
 #include <glib/gstdio.h>
 
 #include "engine/core/loom-compare.h"
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-fault.h"
+#include "engine/core/loom-os.h"
 #include "engine/data/loom-dataset-private.h"
 #include "engine/data/loom-option.h"
 
@@ -95,21 +95,12 @@ typedef struct
 static void walk_folder (const Walk *w, const char *folder);
 
 static void
-walk_entry (const Walk *w, const char *path, const struct dirent *entry)
+walk_entry (const Walk *w, const char *path, const char *name)
 {
-  gboolean is_link = entry->d_type == DT_LNK, is_folder = entry->d_type == DT_DIR;
+  const gboolean is_folder = loom_path_is_folder (path);
 
-  if (entry->d_type == DT_UNKNOWN)
-    {
-      is_link = g_file_test (path, G_FILE_TEST_IS_SYMLINK);
-      is_folder = !is_link && g_file_test (path, G_FILE_TEST_IS_DIR);
-    }
-  if (is_link)
-    {
-      is_folder = g_file_test (path, G_FILE_TEST_IS_DIR);
-      if (!(is_folder ? w->deep : w->accepts (entry->d_name)) || !w->follow (w->name, path, w->data))
-        return;
-    }
+  if (loom_path_is_link (path) && (!(is_folder ? w->deep : w->accepts (name)) || !w->follow (w->name, path, w->data)))
+    return;
   if (is_folder && w->deep)
     walk_folder (w, path);
 }
@@ -117,24 +108,21 @@ walk_entry (const Walk *w, const char *path, const struct dirent *entry)
 static void
 walk_folder (const Walk *w, const char *folder)
 {
-  DIR *dir;
-  const struct dirent *entry;
-  GStatBuf status;
+  g_auto (GStrv) names = NULL;
+  struct stat status;
 
-  if (g_stat (folder, &status) != 0
+  if (loom_os->stat (AT_FDCWD, folder, &status, 0) != 0
       || !g_hash_table_add (w->visited, g_strdup_printf ("%" G_GUINT64_FORMAT " %" G_GUINT64_FORMAT,
                                                          (guint64)status.st_dev, (guint64)status.st_ino)))
     return;
-  dir = opendir (folder);
-  while (dir != NULL && (entry = readdir (dir)) != NULL)
-    if (entry->d_name[0] != '.')
+  names = loom_path_names (folder, NULL);
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    if (names[i][0] != '.')
       {
-        g_autofree char *path = g_build_filename (folder, entry->d_name, NULL);
+        g_autofree char *path = g_build_filename (folder, names[i], NULL);
 
-        walk_entry (w, path, entry);
+        walk_entry (w, path, names[i]);
       }
-  if (dir != NULL)
-    closedir (dir);
 }
 
 void

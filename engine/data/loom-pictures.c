@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/core/loom-hash.h"
 #include "engine/data/loom-boxes.h"
@@ -147,7 +148,7 @@ read_bytes (const Picture *picture, GError **error)
   gboolean good;
 
   if (picture->size < 0)
-    good = g_file_get_contents (picture->path, &content, &length, &cause);
+    good = loom_path_read (picture->path, &content, &length, &cause);
   else
     {
       content = g_try_malloc ((gsize)picture->size + 1);

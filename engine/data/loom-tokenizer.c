@@ -6,6 +6,7 @@
 
 #include "engine/core/loom-json.h"
 #include "engine/core/loom-module.h"
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/data/loom-memory-check.h"
 #include "engine/data/token-json.h"
@@ -192,7 +193,7 @@ loom_tokenizer_load (const char *path, GError **error)
   self->added_names = g_ptr_array_new_with_free_func (g_free);
   if (!loom_memory_check (path, NEEDED, "a tokenizer is a table of tokens", error))
     return NULL;
-  if (!g_file_get_contents (path, &text, &length, &cause))
+  if (!loom_path_read (path, &text, &length, &cause))
     return loom_refuse_null (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
   if (g_utf8_validate (text, (gssize)length, NULL))
     return load_json (self, path, text, length, error) ? g_steal_pointer (&self) : NULL;

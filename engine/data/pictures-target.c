@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/core/loom-error.h"
+#include "engine/core/loom-os.h"
 
 static gboolean
 check_values (const char *path, const gint64 class_of[256], const gint64 counts[256], GError **error)
@@ -34,7 +35,7 @@ pictures_mask_read (const char *path, const char *picture, LoomPictureFit fit, i
   LoomPictureFrame own;
   gsize length;
 
-  if (!g_file_get_contents (path, &content, &length, &cause))
+  if (!loom_path_read (path, &content, &length, &cause))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
       return FALSE;

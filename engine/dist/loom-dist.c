@@ -13,6 +13,7 @@
 
 #include "engine/core/loom-hash.h"
 #include "engine/core/loom-module.h"
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/dist/loom-launch-log.h"
 #include "engine/dist/loom-launcher.h"
@@ -283,7 +284,7 @@ static void
 add_children (GPtrArray *found, const char *pid)
 {
   g_autofree char *path = g_strdup_printf ("/proc/%s/task/%s/children", pid, pid), *text = NULL;
-  g_auto (GStrv) child = g_strsplit (g_file_get_contents (path, &text, NULL, NULL) ? g_strstrip (text) : "", " ", -1);
+  g_auto (GStrv) child = g_strsplit (loom_path_read (path, &text, NULL, NULL) ? g_strstrip (text) : "", " ", -1);
 
   for (guint i = 0; child[i] != NULL; i++)
     if (child[i][0] != '\0')
@@ -316,7 +317,7 @@ count_local_ranks (GPid launcher, const char *self)
   for (guint i = 0; self != NULL && i < child->len; i++)
     {
       g_autofree char *link = g_strdup_printf ("/proc/%s/exe", (char *)child->pdata[i]);
-      g_autofree char *exe = g_file_read_link (link, NULL);
+      g_autofree char *exe = loom_path_link (link);
 
       n += g_strcmp0 (exe, self) == 0;
     }
@@ -409,7 +410,7 @@ static gboolean
 is_stopped (const char *pid)
 {
   g_autofree char *path = g_strdup_printf ("/proc/%s/stat", pid), *text = NULL;
-  const char *state = g_file_get_contents (path, &text, NULL, NULL) ? strrchr (text, ')') : NULL;
+  const char *state = loom_path_read (path, &text, NULL, NULL) ? strrchr (text, ')') : NULL;
 
   return state != NULL && state[1] == ' ' && (state[2] == 'T' || state[2] == 't');
 }
@@ -421,7 +422,7 @@ rank_of (const char *pid)
   g_autofree char *path = g_strdup_printf ("/proc/%s/environ", pid), *text = NULL;
   gsize length;
 
-  if (!g_file_get_contents (path, &text, &length, NULL))
+  if (!loom_path_read (path, &text, &length, NULL))
     return -1;
   for (const char *at = text; at < text + length; at += strlen (at) + 1)
     for (guint i = 0; i < G_N_ELEMENTS (names); i++)
@@ -452,7 +453,7 @@ report_slow (Launch *w, int number)
   g_autofree char *stopped = NULL;
 
   if (w->has_reported || w->kill_time != 0 || w->launch->is_slow == NULL || w->asked == 0
-      || g_get_monotonic_time () - w->asked < LOOM_DIST_SLOW_SECONDS * G_USEC_PER_SEC)
+      || loom_monotonic () - w->asked < LOOM_DIST_SLOW_SECONDS * G_USEC_PER_SEC)
     return;
   stopped = stopped_text (w->pid);
   w->has_reported = TRUE;
@@ -466,7 +467,7 @@ supervise (Launch *w)
     w->begun = count_local_ranks (w->pid, w->self) >= (guint)w->launch->ranks;
   if (w->launch->hosts != NULL && has_lost_hosts (w->pid, w->self, &w->without))
     kill (w->pid, SIGKILL);
-  if (w->kill_time != 0 && g_get_monotonic_time () - w->kill_time > KILL_DELAY)
+  if (w->kill_time != 0 && loom_monotonic () - w->kill_time > KILL_DELAY)
     end_by_force (w);
 }
 
@@ -475,7 +476,7 @@ supervise (Launch *w)
 static void
 request_end (Launch *w, int number, LoomDistEnd *end)
 {
-  const gint64 now = g_get_monotonic_time ();
+  const gint64 now = loom_monotonic ();
 
   if (w->asked == 0)
     {
@@ -607,7 +608,7 @@ static GPtrArray *
 launch_words (const LoomDistLaunch *launch, char *const *argv)
 {
   GPtrArray *words = g_ptr_array_new_with_free_func (g_free);
-  char *self = g_file_read_link ("/proc/self/exe", NULL);
+  char *self = loom_path_link ("/proc/self/exe");
 
   g_ptr_array_add (words, g_strdup ("mpirun"));
   if (launch->hosts != NULL)
@@ -631,7 +632,7 @@ loom_dist_launch (const LoomDistLaunch *launch, char *const *argv, LoomDistEnd *
   g_auto (GStrv) environment = NULL;
   g_autoptr (GError) local = NULL;
   sigset_t watched, before;
-  g_autofree char *self = g_file_read_link ("/proc/self/exe", NULL);
+  g_autofree char *self = loom_path_link ("/proc/self/exe");
   Launch w = { .launch = launch, .self = self, .is_here = loom_dist_is_local (launch->hosts), .without = -1 };
   LoomLaunchLog *log;
   int status, errors;

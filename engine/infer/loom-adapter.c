@@ -2,6 +2,7 @@
 #include "engine/infer/loom-adapter.h"
 
 #include "engine/core/loom-json.h"
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/core/loom-text.h"
 #include "engine/infer/loom-run-json.h"
@@ -130,7 +131,7 @@ read_config (LoomAdapter *self, const char *folder_path, GError **error)
   LoomRunJson json;
 
   self->alpha = NAN;
-  if (!g_file_test (file, G_FILE_TEST_EXISTS))
+  if (!loom_path_exists (file))
     return TRUE;
   folder = loom_folder_open (folder_path, error);
   if (folder == NULL || !loom_run_json_root (parser, folder, LOOM_ADAPTER_CONFIG, &shown, &json, error)
@@ -179,11 +180,10 @@ LoomAdapter *
 loom_adapter_open (const char *path, GError **error)
 {
   g_autoptr (LoomAdapter) self = g_new0 (LoomAdapter, 1);
-  g_autofree char *folder = g_file_test (path, G_FILE_TEST_IS_DIR) ? g_strdup (path) : g_path_get_dirname (path);
+  g_autofree char *folder = loom_path_is_folder (path) ? g_strdup (path) : g_path_get_dirname (path);
   guint n_factors = 0;
 
-  self->path
-      = g_file_test (path, G_FILE_TEST_IS_DIR) ? g_build_filename (path, LOOM_ADAPTER_WEIGHTS, NULL) : g_strdup (path);
+  self->path = loom_path_is_folder (path) ? g_build_filename (path, LOOM_ADAPTER_WEIGHTS, NULL) : g_strdup (path);
   self->names = g_ptr_array_new_with_free_func (g_free);
   self->alphas = g_ptr_array_new_with_free_func (alpha_free);
   self->file = loom_tensor_file_open (self->path, error);

@@ -4,13 +4,13 @@
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-folder.h"
 #include "engine/core/loom-json.h"
+#include "engine/core/loom-os.h"
 #include "engine/infer/loom-run-json.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MAX_BYTES 256000000
 
@@ -63,11 +63,11 @@ append (const char *path, const LoomEvaluationRecord *record, GError **error)
 
   if (fd < 0)
     return FALSE;
-  ok = write (fd, line, length) == (gssize)length;
+  ok = loom_write (fd, line, length);
   if (!ok)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "Cannot write %s in %s: %s.", LOOM_RUN_EVALUATIONS, path,
                  g_strerror (errno));
-  close (fd);
+  loom_close (fd);
   return ok;
 }
 

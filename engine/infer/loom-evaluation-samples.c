@@ -63,7 +63,7 @@ static void
 remove_oldest (LoomFolder *folder, const char *newest, gsize bytes)
 {
   const guint kept = (guint)MAX (LOOM_EVALUATED_MOST_ALL_BYTES / MAX (bytes, 1), 1) - 1;
-  g_auto (GStrv) names = loom_folder_names (folder);
+  g_auto (GStrv) names = loom_folder_names (folder, NULL);
   g_autoptr (GPtrArray) files = g_ptr_array_new ();
 
   for (guint i = 0; names != NULL && names[i] != NULL; i++)

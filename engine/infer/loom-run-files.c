@@ -1,13 +1,13 @@
 /* Reads the folder of a run. */
 #include "engine/infer/loom-run-files.h"
 
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/core/loom-text.h"
 #include "engine/infer/loom-run-json.h"
 #include "engine/plan/loom-devices.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
 #define MAX_SAVED 256000000 /* bytes of a data.ini */
 #define MAX_COSTS 64000000  /* bytes of a costs.ini */
@@ -33,14 +33,14 @@ loom_run_data_folder (const char *graph_path)
 LoomGraph *
 loom_run_read_graph (const char *path, LoomFaults *faults, GError **error)
 {
-  gboolean is_folder = g_file_test (path, G_FILE_TEST_IS_DIR);
+  gboolean is_folder = loom_path_is_folder (path);
   g_autofree char *graph_path = is_folder ? g_build_filename (path, LOOM_RUN_GRAPH, NULL) : g_strdup (path);
   g_autofree char *folder = NULL;
   g_autoptr (LoomFolder) files = is_folder ? loom_folder_open (path, error) : NULL;
 
   if (is_folder && files == NULL)
     return NULL;
-  if (is_folder && !g_file_test (graph_path, G_FILE_TEST_EXISTS))
+  if (is_folder && !loom_path_exists (graph_path))
     return loom_refuse_null (error, LOOM_ERROR_DATA, "There is no run in %s: it has no graph.xml.", path);
   LoomGraph *graph = is_folder ? loom_graph_read_in (files, LOOM_RUN_GRAPH, faults, error)
                                : loom_graph_read_file (graph_path, faults, error);
@@ -57,7 +57,7 @@ loom_run_restore_dataset (const char *folder, LoomDataset *dataset, GError **err
   g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
   g_autofree char *path = files != NULL ? loom_folder_path_of (files, LOOM_RUN_DATA) : NULL, *saved = NULL;
 
-  if (files == NULL || !g_file_test (path, G_FILE_TEST_EXISTS))
+  if (files == NULL || !loom_path_exists (path))
     return TRUE;
   if (!loom_folder_read (files, LOOM_RUN_DATA, MAX_SAVED, &saved, NULL, error))
     return FALSE;
@@ -77,13 +77,13 @@ loom_run_newest_weights (const char *folder, GError **error)
     {
       g_free (weights);
       weights = loom_folder_path_of (files, names[i]);
-      if (!g_file_test (weights, G_FILE_TEST_EXISTS))
+      if (!loom_path_exists (weights))
         continue;
       /* The path is opened like one that the user typed, so the target of a link is checked here. */
       int fd = loom_folder_open_file (files, names[i], O_RDONLY, error);
       if (fd < 0)
         return NULL;
-      close (fd);
+      loom_close (fd);
       return g_steal_pointer (&weights);
     }
   g_autofree char *word = loom_text_shell_word (folder);
@@ -119,7 +119,7 @@ loom_run_read (const char *folder, LoomRunSettings *settings, GError **error)
   const char *device_name, *data_folder;
   gint64 n_threads, n_ranks = 1;
 
-  if (!g_file_test (graph_path, G_FILE_TEST_EXISTS))
+  if (!loom_path_exists (graph_path))
     return loom_refuse_null (error, LOOM_ERROR_DATA, "There is no run in %s: it has no graph.xml.", folder);
   g_autoptr (LoomGraph) graph = loom_run_read_graph (folder, faults, error);
   if (graph == NULL || !loom_faults_to_error (faults, graph_path, error))
@@ -148,11 +148,14 @@ compare_steps (gconstpointer a, gconstpointer b)
 }
 
 GArray *
-loom_run_checkpoint_steps (LoomFolder *checkpoints)
+loom_run_checkpoint_steps (LoomFolder *checkpoints, GError **error)
 {
-  GArray *steps = g_array_new (FALSE, FALSE, sizeof (gint64));
-  g_auto (GStrv) names = checkpoints != NULL ? loom_folder_names (checkpoints) : NULL;
+  GArray *steps;
+  g_auto (GStrv) names = checkpoints != NULL ? loom_folder_names (checkpoints, error) : NULL;
 
+  if (checkpoints != NULL && names == NULL)
+    return NULL;
+  steps = g_array_new (FALSE, FALSE, sizeof (gint64));
   for (guint i = 0; names != NULL && names[i] != NULL; i++)
     {
       char *end;
@@ -179,10 +182,10 @@ loom_run_costs (const char *run, char **note)
   g_autoptr (LoomFolder) folder = loom_folder_open (run, NULL);
   g_autoptr (LoomFolder) checkpoints
       = folder != NULL ? loom_folder_enter (folder, LOOM_RUN_CHECKPOINTS, FALSE, NULL) : NULL;
-  g_autoptr (GArray) steps = loom_run_checkpoint_steps (checkpoints);
+  g_autoptr (GArray) steps = loom_run_checkpoint_steps (checkpoints, NULL);
 
   *note = NULL;
-  for (guint i = 0; i < steps->len; i++)
+  for (guint i = 0; steps != NULL && i < steps->len; i++)
     {
       g_autoptr (LoomFolder) checkpoint
           = loom_run_checkpoint_enter (checkpoints, g_array_index (steps, gint64, i), NULL);

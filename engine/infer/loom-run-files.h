@@ -43,6 +43,6 @@ gboolean loom_run_restore_dataset (const char *folder, LoomDataset *dataset, GEr
  * used, or NULL. */
 LoomCostTable *loom_run_costs (const char *folder, char **note);
 /* The steps of the checkpoints in that folder, gint64, the newest first. (transfer full) */
-GArray *loom_run_checkpoint_steps (LoomFolder *checkpoints);
+GArray *loom_run_checkpoint_steps (LoomFolder *checkpoints, GError **error);
 /* The folder of one of them. (transfer full) */
 LoomFolder *loom_run_checkpoint_enter (LoomFolder *checkpoints, gint64 step, GError **error);

@@ -3,6 +3,7 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-json.h"
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-text.h"
 #include "engine/infer/loom-run-event.h"
 
@@ -62,7 +63,7 @@ write_line (int fd, gint64 at, const LoomRunSession *session)
   memset (line, ' ', sizeof line);
   memcpy (line, text, strlen (text));
   line[sizeof line - 1] = '\n';
-  return pwrite (fd, line, sizeof line, at) == (gssize)sizeof line;
+  return loom_write_at (fd, line, sizeof line, at);
 }
 
 int
@@ -72,13 +73,12 @@ loom_run_session_begin (LoomFolder *run, const LoomRunSession *session, gint64 *
 
   if (fd < 0)
     return -1;
-  *at = MAX (lseek (fd, 0, SEEK_END), 0) / LOOM_RUN_SESSION_BYTES * LOOM_RUN_SESSION_BYTES;
-  errno = 0;
+  *at = MAX (loom_os->seek (fd, 0, SEEK_END), 0) / LOOM_RUN_SESSION_BYTES * LOOM_RUN_SESSION_BYTES;
   if (write_line (fd, *at, session))
     return fd;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "Cannot write " LOOM_RUN_SESSIONS " in %s: %s.",
-               loom_folder_path (run), g_strerror (errno != 0 ? errno : ENOSPC));
-  close (fd);
+               loom_folder_path (run), g_strerror (errno));
+  loom_close (fd);
   return -1;
 }
 

@@ -5,6 +5,7 @@
 #include "engine/infer/loom-run-socket.h"
 
 #include "engine/core/loom-folder.h"
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ loom_run_identify (const char *folder, LoomRunIdentity *identity)
 {
   struct stat info;
 
-  if (stat (folder, &info) != 0 || !S_ISDIR (info.st_mode))
+  if (loom_os->stat (AT_FDCWD, folder, &info, 0) != 0 || !S_ISDIR (info.st_mode))
     return FALSE;
   *identity = (LoomRunIdentity){ (guint64)info.st_dev, (guint64)info.st_ino };
   return TRUE;
@@ -76,17 +77,17 @@ open_folder (gboolean create, GError **error)
   int fd;
 
   if (create)
-    g_mkdir_with_parents (path, 0700);
-  fd = open (path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    loom_path_make_folder (path, 0700);
+  fd = loom_open (AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (fd < 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The folder %s for sockets of runs cannot be opened: %s.", path,
                    g_strerror (errno));
       return -1;
     }
-  if (fstat (fd, &info) == 0 && info.st_uid == geteuid () && (info.st_mode & 077) == 0)
+  if (loom_stat_fd (fd, &info) && info.st_uid == geteuid () && (info.st_mode & 077) == 0)
     return fd;
-  close (fd);
+  loom_close (fd);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO,
                "The folder %s for sockets of runs can be entered by others. Remove it; it is made again.", path);
   return -1;
@@ -122,12 +123,11 @@ write_path (int at, const char *name, const char *folder)
   const gsize n = strlen (path);
   int fd;
 
-  unlinkat (at, leaf, 0);
-  fd = openat (at, leaf, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd >= 0 && write (fd, path, n) != (gssize)n)
-    unlinkat (at, leaf, 0);
-  if (fd >= 0)
-    close (fd);
+  loom_os->unlink (at, leaf, 0);
+  fd = loom_os->open (at, leaf, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd >= 0 && !loom_write (fd, path, n))
+    loom_os->unlink (at, leaf, 0);
+  loom_close (fd);
 }
 
 LoomRunSocket *
@@ -147,17 +147,16 @@ loom_run_socket_listen (const char *folder, GError **error)
   fill_address (&address, at, name);
   fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   /* Only one process trains in a folder, so whatever is left was left by a killed one. */
-  unlinkat (at, name, 0);
+  loom_os->unlink (at, name, 0);
   /* Linux gives the file the mode of the socket. */
-  if (fd < 0 || fchmod (fd, 0600) != 0 || bind (fd, (struct sockaddr *)&address, sizeof address) != 0
-      || listen (fd, BACKLOG) != 0 || fstatat (at, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+  if (fd < 0 || loom_os->chmod (fd, 0600) != 0 || bind (fd, (struct sockaddr *)&address, sizeof address) != 0
+      || listen (fd, BACKLOG) != 0 || loom_os->stat (at, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
     {
       g_autofree char *path = dup_folder ();
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "No socket for the run can be made in %s: %s.", path,
                    g_strerror (errno));
-      if (fd >= 0)
-        close (fd);
-      close (at);
+      loom_close (fd);
+      loom_close (at);
       return NULL;
     }
   write_path (at, name, folder);
@@ -181,7 +180,7 @@ loom_run_socket_accept (LoomRunSocket *self)
     {
       if (is_same_user (fd, NULL))
         return fd;
-      close (fd);
+      loom_close (fd);
     }
   return -1;
 }
@@ -193,14 +192,14 @@ loom_run_socket_free (LoomRunSocket *self)
 
   if (self == NULL)
     return;
-  if (fstatat (self->folder, self->name, &info, AT_SYMLINK_NOFOLLOW) == 0 && info.st_ino == self->inode)
+  if (loom_os->stat (self->folder, self->name, &info, AT_SYMLINK_NOFOLLOW) == 0 && info.st_ino == self->inode)
     {
       g_autofree char *leaf = g_strconcat (self->name, PATH, NULL);
-      unlinkat (self->folder, self->name, 0);
-      unlinkat (self->folder, leaf, 0);
+      loom_os->unlink (self->folder, self->name, 0);
+      loom_os->unlink (self->folder, leaf, 0);
     }
-  close (self->fd);
-  close (self->folder);
+  loom_close (self->fd);
+  loom_close (self->folder);
   g_free (self->name);
   g_free (self);
 }
@@ -212,7 +211,7 @@ is_own_socket (int folder, const char *name)
 {
   struct stat info;
 
-  return fstatat (folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK (info.st_mode)
+  return loom_os->stat (folder, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK (info.st_mode)
          && info.st_uid == geteuid ();
 }
 
@@ -223,8 +222,7 @@ loom_run_socket_exists (const char *folder)
   int at = name != NULL ? open_folder (FALSE, NULL) : -1;
   gboolean found = at >= 0 && is_own_socket (at, name);
 
-  if (at >= 0)
-    close (at);
+  loom_close (at);
   return found;
 }
 
@@ -233,7 +231,7 @@ loom_run_socket_list (void)
 {
   g_autofree char *store = dup_folder ();
   g_autoptr (LoomFolder) files = loom_folder_open (store, NULL);
-  g_auto (GStrv) names = files != NULL ? loom_folder_names (files) : NULL;
+  g_auto (GStrv) names = files != NULL ? loom_folder_names (files, NULL) : NULL;
   GPtrArray *folders = g_ptr_array_new ();
 
   for (guint i = 0; names != NULL && names[i] != NULL; i++)
@@ -258,12 +256,12 @@ connect_to (int at, const char *name, int *pid)
   fill_address (&address, at, name);
   if (fd >= 0 && connect (fd, (struct sockaddr *)&address, sizeof address) != 0)
     {
-      close (fd);
+      loom_close (fd);
       fd = -1;
     }
   if (fd >= 0 && !is_same_user (fd, pid))
     {
-      close (fd);
+      loom_close (fd);
       fd = -1;
     }
   return fd;
@@ -273,15 +271,14 @@ int
 loom_run_socket_connect (const char *folder, int *pid, GError **error)
 {
   g_autofree char *name = dup_name (folder), *sockets = dup_folder ();
-  const gboolean any = name != NULL && g_file_test (sockets, G_FILE_TEST_EXISTS);
+  const gboolean any = name != NULL && loom_path_exists (sockets);
   int at = any ? open_folder (FALSE, error) : -1, fd = -1;
 
   if (any && at < 0)
     return -1;
   if (at >= 0 && is_own_socket (at, name))
     fd = connect_to (at, name, pid);
-  if (at >= 0)
-    close (at);
+  loom_close (at);
   if (fd < 0)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "No run goes on in %s that could be attached.", folder);
   return fd;

@@ -2,12 +2,11 @@
 #include "engine/infer/loom-run-unfinished.h"
 
 #include "engine/core/loom-folder.h"
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-text.h"
 
 #include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define MOST_BYTES    4096
 #define MOST_SENTENCE 1000 /* characters */
@@ -100,9 +99,9 @@ loom_run_log_dup_last (const char *folder)
 
   if (fd < 0)
     return NULL;
-  if (fstat (fd, &info) == 0)
-    n = pread (fd, text, LOG_TAIL, MAX (info.st_size - LOG_TAIL, 0));
-  close (fd);
+  if (loom_stat_fd (fd, &info))
+    n = loom_read_at (fd, text, LOG_TAIL, MAX (info.st_size - LOG_TAIL, 0));
+  loom_close (fd);
   text[MAX (n, 0)] = '\0';
   g_strchomp (text);
   line = strrchr (text, '\n');

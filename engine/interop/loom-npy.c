@@ -8,6 +8,7 @@
 
 #include "engine/core/loom-file.h"
 #include "engine/core/loom-atomic-file.h"
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/interop/loom-file-kind.h"
 #include "engine/interop/npy-private.h"
@@ -370,7 +371,7 @@ loom_npy_load (const char *path, GError **error)
 
   g_return_val_if_fail (path != NULL, NULL);
 
-  if (g_file_test (path, G_FILE_TEST_IS_REGULAR))
+  if (loom_path_is_file (path))
     {
       g_autoptr (GMappedFile) mapped = loom_file_map (path, error);
       g_autoptr (GBytes) bytes = mapped != NULL ? g_mapped_file_get_bytes (mapped) : NULL;

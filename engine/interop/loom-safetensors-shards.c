@@ -3,6 +3,8 @@
  * the other's files. */
 #include "engine/interop/loom-safetensors.h"
 
+#include "engine/core/loom-atomic-file.h"
+
 #include <json-glib/json-glib.h>
 #include <string.h>
 
@@ -132,7 +134,6 @@ loom_safetensors_save_shards (const char *path, GPtrArray *tensors, double most,
   g_autoptr (GPtrArray) shards = split (tensors, most);
   g_autofree char *stem = stem_of (path);
   g_autofree char *index = g_strconcat (stem, SUFFIX ".index.json", NULL), *text = NULL;
-  GError *cause = NULL;
 
   if (shards->len < 2)
     {
@@ -150,9 +151,5 @@ loom_safetensors_save_shards (const char *path, GPtrArray *tensors, double most,
         return FALSE;
     }
   text = build_index (shards, stem);
-  if (g_file_set_contents (place_of (index, place, data), text, -1, &cause))
-    return TRUE;
-  loom_error_set_quoting (error, LOOM_ERROR_IO, "“%s” could not be written: %s.", index, cause->message);
-  g_error_free (cause);
-  return FALSE;
+  return loom_file_replace (place_of (index, place, data), text, strlen (text), error);
 }

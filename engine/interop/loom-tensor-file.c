@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/core/loom-file.h"
 #include "engine/interop/loom-file-kind.h"
@@ -242,7 +243,7 @@ loom_tensor_file_open (const char *path, GError **error)
 
   g_return_val_if_fail (path != NULL, NULL);
 
-  if (g_str_has_suffix (path, ".json") || g_file_test (path, G_FILE_TEST_IS_DIR))
+  if (g_str_has_suffix (path, ".json") || loom_path_is_folder (path))
     {
       self = tensor_file_new (path);
       return read_shards (self, path, error) ? g_steal_pointer (&self) : NULL;

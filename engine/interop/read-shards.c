@@ -1,6 +1,7 @@
 /* Reads a model that is saved as several files, by its index, and folders with one model.
  *
  * The index {"weight_map": {tensor: file}} is untrusted: the shards are files of its own folder, by name alone. */
+#include "engine/core/loom-os.h"
 #include "engine/interop/loom-safetensors.h"
 #include "engine/interop/tensor-file-private.h"
 
@@ -153,9 +154,11 @@ find_name (char *const *names, const char *word, const char *end, guint *n)
 static char *
 find_model (LoomFolder *folder, const char *path, GError **error)
 {
-  g_auto (GStrv) names = loom_folder_names (folder);
+  g_auto (GStrv) names = loom_folder_names (folder, error);
   gboolean has_several = FALSE;
 
+  if (names == NULL)
+    return NULL;
   for (guint i = 0; i < G_N_ELEMENTS (names_of_models); i++)
     {
       guint n;
@@ -173,7 +176,7 @@ find_model (LoomFolder *folder, const char *path, GError **error)
 gboolean
 read_shards (LoomTensorFile *self, const char *path, GError **error)
 {
-  const gboolean is_folder = g_file_test (path, G_FILE_TEST_IS_DIR);
+  const gboolean is_folder = loom_path_is_folder (path);
   g_autofree char *above = is_folder ? g_strdup (path) : g_path_get_dirname (path);
   g_autoptr (LoomFolder) folder = loom_folder_open (above, error);
   g_autofree char *name = NULL;

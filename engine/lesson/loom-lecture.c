@@ -1,6 +1,7 @@
 /* Reads lectures by GLib's parser, which knows no document types and no entities of a file's own. */
 #include "engine/lesson/loom-lecture.h"
 
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/core/loom-folder.h"
 #include "engine/core/loom-text.h"
@@ -44,18 +45,13 @@ static char *
 inside (const char *folder, const char *name)
 {
   g_autofree char *path = g_build_filename (folder, name, NULL);
-  char *real = g_path_is_absolute (name) ? NULL : realpath (path, NULL), *copy;
+  g_autofree char *real = g_path_is_absolute (name) ? NULL : loom_os->real_path (path);
   const gsize n = strlen (folder);
 
   if (real == NULL || strncmp (real, folder, n) != 0 || (real[n] != '/' && !g_str_has_suffix (folder, "/"))
-      || !g_file_test (real, G_FILE_TEST_IS_REGULAR))
-    {
-      free (real);
-      return NULL;
-    }
-  copy = g_strdup (real);
-  free (real);
-  return copy;
+      || !loom_path_is_file (real))
+    return NULL;
+  return g_steal_pointer (&real);
 }
 
 static void
@@ -205,7 +201,7 @@ LoomLecture *
 loom_lecture_read (const char *path, GError **error)
 {
   g_autofree char *text = NULL, *parent = g_path_get_dirname (path), *name = g_path_get_basename (path);
-  g_autofree char *real = realpath (parent, NULL);
+  g_autofree char *real = loom_os->real_path (parent);
   g_autoptr (LoomFolder) folder = NULL;
   gsize length;
 

@@ -5,6 +5,7 @@
  * size, and no two tensors may share bytes unless they have the same ones, so no more is read than exists. Bytes are
  * copied and not mapped: if a file shrinks meanwhile, that is an error and no signal. Format: ONNX,
  * docs/ExternalData.md */
+#include "engine/core/loom-os.h"
 #include "engine/onnx/onnx-private.h"
 
 #include <errno.h>
@@ -42,8 +43,7 @@ data_file_free (gpointer data)
 {
   DataFile *file = data;
 
-  if (file->fd >= 0)
-    close (file->fd);
+  loom_close (file->fd);
   g_clear_error (&file->error);
   g_sequence_free (file->regions);
   g_free (file);
@@ -92,37 +92,31 @@ is_below (const char *path)
 static int
 open_below (const char *folder, const char *path)
 {
-  int flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-  int dir = open (folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  int dir = loom_open (AT_FDCWD, folder, O_RDONLY | O_DIRECTORY);
   g_auto (GStrv) names = g_strsplit (path, "/", -1);
   char target[NAME_MAX + 1], **last = names;
-  int fd, saved;
+  int fd;
 
   for (; dir >= 0 && last[1] != NULL; last++)
     {
-      fd = openat (dir, *last, flags | O_DIRECTORY);
-      saved = errno;
-      close (dir);
-      errno = saved;
+      fd = loom_open (dir, *last, flags | O_DIRECTORY);
+      loom_close (dir);
       dir = fd;
     }
   if (dir < 0)
     return -1;
   const char *name = *last;
-  fd = openat (dir, name, flags);
-  saved = errno;
-  if (fd < 0 && saved == ELOOP)
+  fd = loom_open (dir, name, flags);
+  if (fd < 0 && errno == ELOOP)
     {
-      ssize_t n = readlinkat (dir, name, target, sizeof target - 1);
+      gssize n = loom_os->read_link (dir, name, target, sizeof target - 1);
       target[MAX (n, 0)] = 0;
+      errno = ELOOP;
       if (n > 0 && is_plain_name (target))
-        {
-          fd = openat (dir, target, flags);
-          saved = errno;
-        }
+        fd = loom_open (dir, target, flags);
     }
-  close (dir);
-  errno = saved;
+  loom_close (dir);
   return fd;
 }
 
@@ -142,7 +136,7 @@ open_file (DataFile *file, const char *folder, const char *name)
   else if (file->fd < 0)
     g_set_error (&file->error, LOOM_ERROR, LOOM_ERROR_IO, "The model's weights in “%s” cannot be read: %s.", name,
                  g_strerror (errno));
-  else if (fstat (file->fd, &is) != 0 || !S_ISREG (is.st_mode))
+  else if (!loom_stat_fd (file->fd, &is) || !S_ISREG (is.st_mode))
     g_set_error (&file->error, LOOM_ERROR, LOOM_ERROR_IO,
                  "The model stores weights in “%s”, which is not a regular file.", name);
   else
@@ -284,20 +278,11 @@ onnx_external_region (OnnxExternal *self, const Onnx__TensorProto *proto, const 
 gboolean
 onnx_region_read (const OnnxRegion *region, guint8 *to, const char *what, GError **error)
 {
-  guint64 done = 0;
+  const gssize n = loom_read_at (region->fd, to, region->length, (gint64)region->offset);
 
-  while (done < region->length)
-    {
-      ssize_t n = pread (region->fd, to + done, MIN (region->length - done, 1 << 30), (off_t)(region->offset + done));
-      if (n < 0 && errno == EINTR)
-        continue;
-      if (n <= 0)
-        {
-          g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "%s cannot be read: %s.", what,
-                       n < 0 ? g_strerror (errno) : "the file ends before them");
-          return FALSE;
-        }
-      done += (guint64)n;
-    }
-  return TRUE;
+  if (n >= 0 && (guint64)n == region->length)
+    return TRUE;
+  g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "%s cannot be read: %s.", what,
+               n < 0 ? g_strerror (errno) : "the file ends before them");
+  return FALSE;
 }

@@ -9,9 +9,9 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include "engine/core/loom-atomic-file.h"
+#include "engine/core/loom-os.h"
 
 /* Locks the table's lock file; closing the returned descriptor releases it. On a file system without locks the table is
  * written unlocked. */
@@ -21,19 +21,18 @@ lock (const char *path, GError **error)
   g_autofree char *name = g_strconcat (path, ".lock", NULL), *folder = g_path_get_dirname (path);
   int fd;
 
-  if (g_mkdir_with_parents (folder, 0700) != 0)
+  if (!loom_path_make_folder (folder, 0700))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "Cannot create the folder %s: %s.", folder, g_strerror (errno));
       return -1;
     }
-  fd = open (name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  fd = loom_os->open (AT_FDCWD, name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0)
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "Cannot write %s: %s.", name, g_strerror (errno));
       return -1;
     }
-  while (flock (fd, LOCK_EX) != 0 && errno == EINTR)
-    ;
+  loom_lock (fd, LOCK_EX);
   return fd;
 }
 
@@ -51,6 +50,6 @@ loom_cost_table_save_measured (LoomCostTable *from, GError **error)
   loom_cost_table_add_measured (table, from);
   text = loom_cost_table_to_text (table, FALSE);
   written = loom_file_replace (path, text, strlen (text), error);
-  close (fd);
+  loom_close (fd);
   return written ? g_steal_pointer (&table) : NULL;
 }

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "kernels/options.h"
 
@@ -285,7 +286,7 @@ loom_cost_table_new_default (void)
   g_autofree char *path = loom_cost_table_user_file (), *text = NULL;
   g_autoptr (GError) error = NULL;
 
-  if (!g_file_get_contents (path, &text, NULL, &error))
+  if (!loom_path_read (path, &text, NULL, &error))
     {
       if (!g_error_matches (error, G_FILE_ERROR, G_FILE_ERROR_NOENT))
         loom_cost_table_note (table, error->message);

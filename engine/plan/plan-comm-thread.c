@@ -1,7 +1,6 @@
 /* Implements a plan's communication thread: a queue of jobs, a lock and two conditions. */
 #include "engine/plan/plan-comm-thread.h"
-
-#include <time.h>
+#include "engine/core/loom-os.h"
 
 struct _PlanCommThread
 {
@@ -12,15 +11,6 @@ struct _PlanCommThread
   GQueue jobs;
   gboolean ends;
 };
-
-static gint64
-now_ns (void)
-{
-  struct timespec t;
-
-  clock_gettime (CLOCK_MONOTONIC, &t);
-  return (gint64)t.tv_sec * G_GINT64_CONSTANT (1000000000) + t.tv_nsec;
-}
 
 static gpointer
 run_thread (gpointer data)
@@ -40,9 +30,9 @@ run_thread (gpointer data)
           continue;
         }
       g_mutex_unlock (&lane->lock);
-      job->begin = now_ns ();
+      job->begin = loom_nanoseconds ();
       job->status = job->run (job->data, &job->message);
-      job->end = now_ns ();
+      job->end = loom_nanoseconds ();
       g_mutex_lock (&lane->lock);
       job->done = TRUE;
       g_cond_broadcast (&lane->done);

@@ -5,18 +5,8 @@
  * step is over. So no call waits in between, and the times include neither work of the host nor waits for another
  * device. Communication that overlaps with computation is timed by the module that does it. */
 #include "engine/core/loom-env.h"
+#include "engine/core/loom-os.h"
 #include "engine/run/run-private.h"
-
-#include <time.h>
-
-static gint64
-now_ns (void)
-{
-  struct timespec t;
-
-  clock_gettime (CLOCK_MONOTONIC, &t);
-  return (gint64)t.tv_sec * G_GINT64_CONSTANT (1000000000) + t.tv_nsec;
-}
 
 static gboolean
 has_timers (const LoomExec *exec)
@@ -187,7 +177,7 @@ loom_exec_watch_begin (LoomExec *exec, const LoomExecRow *row, gint64 *begin, GE
     return loom_exec_status_error (exec, row->instr, status, error);
   if (exec->has_ranges)
     loom_plan_device (exec->plan, 0)->tools->range_push (exec->range_names->pdata[row - exec->rows]);
-  *begin = exec->spans != NULL ? now_ns () : 0;
+  *begin = exec->spans != NULL ? loom_nanoseconds () : 0;
   return TRUE;
 }
 
@@ -216,7 +206,7 @@ loom_exec_watch_end (LoomExec *exec, const LoomExecRow *row, gint64 begin, LoomS
     return TRUE;
   if (!has_timers (exec) && !loom_exec_sync (exec, error))
     return FALSE;
-  span.end = now_ns ();
+  span.end = loom_nanoseconds ();
   g_array_append_val (exec->spans, span);
   return TRUE;
 }
@@ -300,7 +290,7 @@ loom_exec_watch_step (LoomExec *exec, GError **error)
     return loom_exec_status_error (exec, NULL, status, error);
   if (!loom_exec_sync (exec, error))
     return FALSE;
-  end = now_ns ();
+  end = loom_nanoseconds ();
   for (guint i = 0; i < n; i++)
     {
       LoomExecSpan *span = &g_array_index (exec->spans, LoomExecSpan, exec->spans->len - n + i);

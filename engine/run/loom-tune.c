@@ -2,6 +2,8 @@
  * that is written here. */
 #include "engine/run/loom-tune.h"
 
+#include "engine/core/loom-os.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,12 +53,12 @@ time_kernel (const LoomPlanDevice *d, LoomKernel *kernel, void *const *buffers, 
     return status;
   for (int w = -1; w < WINDOWS; w++)
     {
-      gint64 start = g_get_monotonic_time (), took_us;
+      gint64 start = loom_monotonic (), took_us;
 
       status = run_often (d, kernel, buffers, times, message);
       if (status != LOOM_STATUS_OK)
         return status;
-      took_us = MAX (g_get_monotonic_time () - start, 1);
+      took_us = MAX (loom_monotonic () - start, 1);
       if (w >= 0)
         took[w] = (double)took_us / G_USEC_PER_SEC / times;
       else if ((double)took_us < seconds / (WINDOWS + 1) * G_USEC_PER_SEC && times < (1u << 20))

@@ -3,6 +3,7 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-folder.h"
+#include "engine/core/loom-os.h"
 #include "engine/infer/loom-run-socket.h"
 
 #include <errno.h>
@@ -46,7 +47,7 @@ loom_run_host_is_id (const char *id)
 char *
 loom_run_host_new_id (const char *name)
 {
-  g_autoptr (GDateTime) now = g_date_time_new_now_utc ();
+  g_autoptr (GDateTime) now = g_date_time_new_from_unix_utc (loom_wall () / G_USEC_PER_SEC);
   g_autofree char *time = g_date_time_format (now, "%Y%m%d-%H%M%S");
   g_autoptr (GString) id = g_string_new (NULL);
 
@@ -170,12 +171,12 @@ static GArray *
 list_records (LoomFolder *store)
 {
   GArray *records = g_array_new (FALSE, FALSE, sizeof (Record));
-  g_auto (GStrv) names = loom_folder_names (store);
+  g_auto (GStrv) names = loom_folder_names (store, NULL);
   struct stat info;
 
   g_array_set_clear_func (records, record_clear);
   for (guint i = 0; names != NULL && names[i] != NULL; i++)
-    if (fstatat (loom_folder_fd (store), names[i], &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG (info.st_mode))
+    if (loom_folder_stat (store, names[i], &info) && S_ISREG (info.st_mode))
       {
         Record record
             = { g_strdup (names[i]), (gint64)info.st_mtim.tv_sec * 1000000000 + (gint64)info.st_mtim.tv_nsec };
@@ -191,7 +192,7 @@ write_record (const char *leaf, const char *folder, const LoomRunHost *host, GEr
   g_autofree char *at = dup_store (), *text = NULL, *path = g_canonicalize_filename (folder, NULL);
   g_autoptr (LoomFolder) store = NULL;
 
-  g_mkdir_with_parents (at, 0700);
+  loom_path_make_folder (at, 0700);
   store = loom_folder_open (at, error);
   text = g_strdup_printf ("%s\n%s\n%s\n%s\n", host->name, host->id, words[host->state],
                           strlen (path) < MOST_PATH && strchr (path, '\n') == NULL ? path : "");
@@ -297,9 +298,9 @@ loom_run_host_lock (const char *folder)
   g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
   int fd = files != NULL ? loom_folder_open_file (files, LOOM_RUN_HOST_ID, O_RDONLY, NULL) : -1;
 
-  if (fd >= 0 && flock (fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+  if (fd >= 0 && !loom_lock (fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
     {
-      close (fd);
+      loom_close (fd);
       fd = -1;
     }
   return fd;
@@ -314,10 +315,10 @@ loom_run_host_is_locked (const char *folder)
 
   if (fd < 0)
     return FALSE;
-  locked = flock (fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  locked = !loom_lock (fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
   /* A program that is being started has a copy of the descriptor, which would keep the lock. */
   if (!locked)
-    flock (fd, LOCK_UN);
-  close (fd);
+    loom_lock (fd, LOCK_UN);
+  loom_close (fd);
   return locked;
 }

@@ -4,6 +4,7 @@
  * mapping. */
 #include "engine/runs/loom-run-log.h"
 
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-text.h"
 #include "engine/infer/loom-run-event.h"
 #include "engine/infer/loom-run-files.h"
@@ -125,18 +126,9 @@ read_lines (LoomRunLog *log, LoomSeries *to, const char *text, gsize length)
 static gsize
 read_at (int fd, char *to, gsize n, gint64 offset)
 {
-  gsize have = 0;
+  const gssize got = loom_read_at (fd, to, n, offset);
+  const gsize have = (gsize)MAX (got, 0);
 
-  while (have < n)
-    {
-      gssize got = pread (fd, to + have, n - have, offset + (gint64)have);
-
-      if (got < 0 && errno == EINTR)
-        continue;
-      if (got <= 0)
-        break;
-      have += (gsize)got;
-    }
   to[have] = '\0';
   return have;
 }
@@ -275,16 +267,16 @@ loom_run_log_read (LoomRunLog *log, LoomFolder *run, GError **error)
   struct stat info;
   int fd;
 
-  if (fstatat (loom_folder_fd (run), LOOM_RUN_EVENTS, &info, AT_SYMLINK_NOFOLLOW) != 0)
+  if (!loom_folder_stat (run, LOOM_RUN_EVENTS, &info))
     return TRUE;
   fd = loom_folder_open_file (run, LOOM_RUN_EVENTS, O_RDONLY, error);
   if (fd < 0)
     return FALSE;
   /* A trainer locks its file for as long as it lives. */
-  if (flock (fd, LOCK_SH | LOCK_NB) != 0)
+  if (!loom_lock (fd, LOCK_SH | LOCK_NB))
     log->is_training = errno == EWOULDBLOCK;
   else
-    flock (fd, LOCK_UN); /* at once: a trainer may begin while the file is read */
+    loom_lock (fd, LOCK_UN); /* at once: a trainer may begin while the file is read */
   log->ended = (double)info.st_mtim.tv_sec + (double)info.st_mtim.tv_nsec * 1e-9;
   log->begun = time_of_birth (fd, log->ended);
   log->seconds = log->ended - log->begun;
@@ -293,7 +285,7 @@ loom_run_log_read (LoomRunLog *log, LoomFolder *run, GError **error)
   else
     read_pieces (log, fd, info.st_size);
   read_evaluations (log, fd, info.st_size);
-  close (fd);
+  loom_close (fd);
   read_sessions (run, log);
   return TRUE;
 }

@@ -5,9 +5,7 @@
 #include "engine/core/loom-text.h"
 #include "engine/infer/loom-run-json.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define VERSION 1
 
@@ -25,7 +23,7 @@ is_there (LoomFolder *run)
 {
   struct stat info;
 
-  return fstatat (loom_folder_fd (run), LOOM_RUN_NOTES, &info, AT_SYMLINK_NOFOLLOW) == 0;
+  return loom_folder_stat (run, LOOM_RUN_NOTES, &info);
 }
 
 /* The text of a member; an absent member is NULL. */

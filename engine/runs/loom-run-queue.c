@@ -1,13 +1,12 @@
 /* Runs that wait, as files; see the header. */
 #include "engine/runs/loom-run-queue.h"
 
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/infer/loom-run-json.h"
 
 #include <errno.h>
-#include <glib/gstdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define VERSION 1
 #define ENDING  ".json"
@@ -99,7 +98,7 @@ loom_run_queue_read (const char *folder, const char *document)
 {
   GPtrArray *list = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_queued_run_free);
   g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
-  g_auto (GStrv) names = files != NULL ? loom_folder_names (files) : NULL;
+  g_auto (GStrv) names = files != NULL ? loom_folder_names (files, NULL) : NULL;
 
   for (guint i = 0; names != NULL && names[i] != NULL; i++)
     {
@@ -116,10 +115,10 @@ loom_run_queue_read (const char *folder, const char *document)
 static gint64
 next_number (LoomFolder *folder)
 {
-  g_auto (GStrv) names = loom_folder_names (folder);
-  gint64 last = g_get_real_time ();
+  g_auto (GStrv) names = loom_folder_names (folder, NULL);
+  gint64 last = loom_wall ();
 
-  for (guint i = 0; names[i] != NULL; i++)
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
     last = MAX (last, number_of (names[i]));
   return last + 1;
 }
@@ -139,7 +138,7 @@ loom_run_queue_add (const char *folder, LoomQueuedRun *run, GError **error)
   g_autoptr (JsonNode) root = json_node_init_object (json_node_alloc (), object);
   g_autofree char *text = NULL, *name = NULL;
 
-  if (g_mkdir_with_parents (folder, 0700) != 0)
+  if (!loom_path_make_folder (folder, 0700))
     return loom_refuse (error, LOOM_ERROR_IO, "“%s” could not be made: %s.", folder, g_strerror (errno));
   files = loom_folder_open (folder, error);
   if (files == NULL)
@@ -168,7 +167,7 @@ loom_run_folder_new (const char *in, const char *title)
       g_autofree char *leaf = g_strdup_printf ("%s-%04u", *name != '\0' ? name : "run", i);
       char *path = g_build_filename (in, leaf, NULL);
 
-      if (!g_file_test (path, G_FILE_TEST_EXISTS))
+      if (!loom_path_exists (path))
         return path;
       g_free (path);
     }
@@ -179,5 +178,5 @@ loom_run_queue_remove (const char *folder, const LoomQueuedRun *run)
 {
   g_autofree char *name = name_of (run->number), *path = g_build_filename (folder, name, NULL);
 
-  return g_unlink (path) == 0;
+  return loom_path_remove (path);
 }

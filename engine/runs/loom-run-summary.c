@@ -3,6 +3,7 @@
 
 #include "engine/core/loom-compare.h"
 #include "engine/core/loom-error.h"
+#include "engine/core/loom-os.h"
 #include "engine/infer/loom-run-json.h"
 #include "engine/infer/loom-run-socket.h"
 #include "engine/interop/loom-safetensors.h"
@@ -173,7 +174,7 @@ is_kind (const char *path, mode_t kind)
 {
   struct stat info;
 
-  return lstat (path, &info) == 0 && (info.st_mode & S_IFMT) == kind;
+  return loom_os->stat (AT_FDCWD, path, &info, AT_SYMLINK_NOFOLLOW) == 0 && (info.st_mode & S_IFMT) == kind;
 }
 
 static gboolean
@@ -196,13 +197,13 @@ loom_run_list (const char *folder, GError **error)
 {
   g_autoptr (LoomFolder) files = loom_folder_open (folder, error);
   g_autoptr (GPtrArray) found = g_ptr_array_new_with_free_func (g_free);
-  g_auto (GStrv) names = files != NULL ? loom_folder_names (files) : NULL;
+  g_auto (GStrv) names = files != NULL ? loom_folder_names (files, error) : NULL;
 
-  if (files == NULL)
+  if (names == NULL)
     return NULL;
   if (is_run (folder))
     g_ptr_array_add (found, g_strdup (folder));
-  for (guint i = 0; found->len < LOOM_RUN_LIST_MOST && names != NULL && names[i] != NULL; i++)
+  for (guint i = 0; found->len < LOOM_RUN_LIST_MOST && names[i] != NULL; i++)
     {
       g_autofree char *path = g_build_filename (folder, names[i], NULL);
 

@@ -1,15 +1,14 @@
 /* Puts the folders of states in place, and removes them. */
 #include "engine/train/checkpoint-folder.h"
 
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/infer/loom-run-files.h"
 #include "engine/train/state-pack.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* TRUE for a file of a checkpoint, or the rest of an interrupted write. */
 static gboolean
@@ -28,19 +27,19 @@ void
 checkpoint_folder_remove (LoomFolder *checkpoints, const char *name)
 {
   g_autoptr (LoomFolder) folder = loom_folder_enter (checkpoints, name, FALSE, NULL);
-  g_auto (GStrv) names = folder != NULL ? loom_folder_names (folder) : NULL;
+  g_auto (GStrv) names = folder != NULL ? loom_folder_names (folder, NULL) : NULL;
 
   for (guint i = 0; names != NULL && names[i] != NULL; i++)
     if (is_part (names[i]))
       loom_folder_remove (folder, names[i]);
   if (folder != NULL)
-    unlinkat (loom_folder_fd (checkpoints), name, AT_REMOVEDIR);
+    loom_folder_remove_folder (checkpoints, name);
 }
 
 void
 checkpoint_folder_remove_rests (LoomFolder *checkpoints)
 {
-  g_auto (GStrv) names = loom_folder_names (checkpoints);
+  g_auto (GStrv) names = loom_folder_names (checkpoints, NULL);
 
   for (guint i = 0; names != NULL && names[i] != NULL; i++)
     if (g_str_has_prefix (names[i], ".new-"))
@@ -71,17 +70,16 @@ gboolean
 checkpoint_folder_put (LoomFolder *checkpoints, const char *fresh, gint64 step, GError **error)
 {
   g_autofree char *name = g_strdup_printf ("%" G_GINT64_FORMAT, step), *path = loom_folder_path_of (checkpoints, name);
-  int at = loom_folder_fd (checkpoints);
 
-  if (renameat (at, fresh, at, name) == 0)
+  if (loom_folder_rename (checkpoints, fresh, name))
     return TRUE;
   if (errno != ENOTEMPTY && errno != EEXIST)
     return rename_error (error, path);
-  if (renameat2 (at, fresh, at, name, RENAME_EXCHANGE) != 0)
+  if (loom_os->rename (loom_folder_fd (checkpoints), fresh, name, RENAME_EXCHANGE) != 0)
     {
       /* Not every file system supports this. */
       checkpoint_folder_remove (checkpoints, name);
-      if (renameat (at, fresh, at, name) != 0)
+      if (!loom_folder_rename (checkpoints, fresh, name))
         return rename_error (error, path);
     }
   else

@@ -1,6 +1,7 @@
 /* Writes checkpoints: one folder each, whole or absent. */
 #include "engine/train/checkpoints.h"
 
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/infer/loom-adapter.h"
 #include "engine/infer/loom-run-files.h"
@@ -8,10 +9,7 @@
 #include "engine/train/checkpoint-folder.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Numbers of kept checkpoints: the newest, and the newest at the end of an epoch. */
 #define KEEP_NEWEST 3
@@ -41,11 +39,11 @@ ends_epoch (LoomFolder *checkpoints, gint64 step)
 static void
 prune (LoomFolder *checkpoints, gint64 before_change)
 {
-  g_autoptr (GArray) steps = loom_run_checkpoint_steps (checkpoints);
+  g_autoptr (GArray) steps = loom_run_checkpoint_steps (checkpoints, NULL);
   guint epochs = 0;
 
   checkpoint_folder_remove_rests (checkpoints);
-  for (guint i = 0; i < steps->len; i++)
+  for (guint i = 0; steps != NULL && i < steps->len; i++)
     {
       gint64 step = g_array_index (steps, gint64, i);
       gboolean at_epoch = ends_epoch (checkpoints, step);
@@ -58,15 +56,19 @@ prune (LoomFolder *checkpoints, gint64 before_change)
     }
 }
 
-void
-checkpoints_remove_after (const Checkpoints *self, gint64 step)
+gboolean
+checkpoints_remove_after (const char *run, gint64 step, GError **error)
 {
+  g_autoptr (LoomFolder) folder = loom_folder_open (run, error);
   g_autoptr (LoomFolder) checkpoints
-      = self->folder->files != NULL ? loom_folder_enter (self->folder->files, LOOM_RUN_CHECKPOINTS, FALSE, NULL) : NULL;
-  g_autoptr (GArray) steps = loom_run_checkpoint_steps (checkpoints);
+      = folder != NULL ? loom_folder_enter (folder, LOOM_RUN_CHECKPOINTS, FALSE, error) : NULL;
+  g_autoptr (GArray) steps = checkpoints != NULL ? loom_run_checkpoint_steps (checkpoints, error) : NULL;
 
+  if (steps == NULL)
+    return FALSE;
   for (guint i = 0; i < steps->len && g_array_index (steps, gint64, i) > step; i++)
     checkpoint_folder_remove_step (checkpoints, g_array_index (steps, gint64, i));
+  return loom_folder_sync (checkpoints, error);
 }
 
 /* ---- writing ---------------------------------------------------------- */
@@ -75,17 +77,16 @@ static gboolean
 copy_weights (RunFolder *run, LoomFolder *checkpoint, GError **error)
 {
   static const char fresh[] = ".weights.new";
-  int from = loom_folder_fd (checkpoint), to = loom_folder_fd (run->files);
   g_autoptr (GMappedFile) file = NULL;
 
   /* A hard link is the cheapest copy; files here are only replaced, never modified. */
   loom_folder_remove (run->files, fresh);
-  if (linkat (from, LOOM_RUN_WEIGHTS, to, fresh, 0) == 0)
+  if (loom_os->link (loom_folder_fd (checkpoint), LOOM_RUN_WEIGHTS, loom_folder_fd (run->files), fresh) == 0)
     {
-      if (renameat (to, fresh, to, LOOM_RUN_WEIGHTS) != 0)
+      if (!loom_folder_rename (run->files, fresh, LOOM_RUN_WEIGHTS))
         return io_error (error, "Cannot rename weights in", run->path);
       loom_folder_remove (run->files, fresh); /* rename() keeps both if they were one file already */
-      return TRUE;
+      return loom_folder_sync (run->files, error);
     }
   file = loom_folder_map (checkpoint, LOOM_RUN_WEIGHTS, error);
   return file != NULL
@@ -258,7 +259,7 @@ write_checkpoint (Checkpoints *self, const TrainProgress *progress, GError **err
   g_autofree char *name = g_strdup_printf ("%" G_GINT64_FORMAT, progress->step);
   g_autofree char *fresh = checkpoint_folder_temporary (progress->step), *path = NULL;
   g_autoptr (LoomFolder) checkpoints = NULL, folder = NULL;
-  gint64 start = g_get_monotonic_time ();
+  gint64 start = loom_monotonic ();
 
   if (!run_folder_sync (run, error))
     return FALSE;
@@ -276,7 +277,7 @@ write_checkpoint (Checkpoints *self, const TrainProgress *progress, GError **err
       || !write_adapter (self, error))
     return FALSE;
   prune (checkpoints, self->before_change);
-  self->last = g_get_monotonic_time ();
+  self->last = loom_monotonic ();
   self->cost += self->last - start;
   note_saved (self, progress);
   if (self->written != NULL)

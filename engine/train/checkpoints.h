@@ -30,8 +30,8 @@ typedef struct
 gboolean checkpoints_write (Checkpoints *self, const TrainProgress *progress, GError **error);
 /* Writes the weights, or their moving averages if there are any, to a file in the run's folder, if there is one. */
 gboolean checkpoints_write_weights (Checkpoints *self, const char *name, GError **error);
-/* Removes the checkpoints of later steps, which the run computes again. Ranks without the folder do nothing. */
-void checkpoints_remove_after (const Checkpoints *self, gint64 step);
+/* Removes the checkpoints of later steps of a run, which computes them again. IO. */
+gboolean checkpoints_remove_after (const char *run, gint64 step, GError **error);
 /* TRUE if this rank writes checkpoints or has shards for them. */
 gboolean checkpoints_takes_part (const Checkpoints *self);
 /* Call after a step at this time; returns is_due. */

@@ -1,6 +1,8 @@
 /* The memory of a device that its driver reports as in use. */
 #include "engine/train/device-memory.h"
 
+#include "engine/core/loom-os.h"
+
 #define PERIOD G_USEC_PER_SEC
 
 void
@@ -16,7 +18,7 @@ device_memory_query (DeviceMemory *self)
   m->total = info.memory_total;
   m->used = info.memory_total - info.memory_free;
   m->peak = MAX (m->peak, m->used);
-  m->asked = g_get_monotonic_time ();
+  m->asked = loom_monotonic ();
 }
 
 void

@@ -1,6 +1,8 @@
 /* The end of an epoch; see the header. */
 #include "engine/train/epoch-end.h"
 
+#include "engine/core/loom-os.h"
+
 gboolean
 epoch_end_is_last (const EpochEnd *self)
 {
@@ -67,7 +69,7 @@ add_event (EpochEnd *self, GError **error)
 static gboolean
 save (EpochEnd *self, GError **error)
 {
-  const gint64 elapsed = g_get_monotonic_time () - self->log->clock.start_time;
+  const gint64 elapsed = loom_monotonic () - self->log->clock.start_time;
   const gboolean is_due = checkpoints_fit_epoch (self->checkpoints, elapsed) || epoch_end_is_last (self);
   g_autoptr (GError) lost = NULL;
 

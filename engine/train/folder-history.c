@@ -2,13 +2,12 @@
 #include "engine/train/folder-history.h"
 
 #include "engine/core/loom-bytes.h"
+#include "engine/core/loom-os.h"
 #include "engine/infer/loom-run-files.h"
 #include "engine/train/checkpoint-folder.h"
 #include "engine/train/state-pack.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define IN_TREE    (1u << HISTORY_LEVELS) /* states */
 #define PART       28                     /* of the time for writing: one in 28 */
@@ -51,12 +50,12 @@ on_disk (gint64 bytes)
 static gint64
 bytes_of (LoomFolder *folder)
 {
-  g_auto (GStrv) names = loom_folder_names (folder);
+  g_auto (GStrv) names = loom_folder_names (folder, NULL);
   gint64 bytes = DISK_BLOCK;
   struct stat about;
 
-  for (guint i = 0; names[i] != NULL; i++)
-    if (fstatat (loom_folder_fd (folder), names[i], &about, AT_SYMLINK_NOFOLLOW) == 0)
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    if (loom_folder_stat (folder, names[i], &about))
       bytes += on_disk (about.st_size);
   return bytes;
 }
@@ -201,12 +200,19 @@ give_up (FolderHistory *self, const HistoryState *made)
   return made->is_extra;
 }
 
+/* The names of the folder and of the states in it. */
+static gboolean
+sync_names (FolderHistory *self, LoomFolder *folder, GError **error)
+{
+  return loom_folder_sync (folder, error) && loom_folder_sync (self->folder->files, error);
+}
+
 /* FALSE without an error: the budget is too small, or the state too large. */
 static gboolean
 write_state (FolderHistory *self, LoomFolder *folder, const TrainProgress *progress, gboolean is_extra, GError **error)
 {
   LoomState *state = self->run.model->state;
-  const gint64 begin = g_get_monotonic_time ();
+  const gint64 begin = loom_monotonic ();
   const StateBase *base = find_base (self, is_extra);
   g_autofree char *fresh = checkpoint_folder_temporary (progress->step);
   g_autofree char *text = run_state_to_text (&self->run, progress, self->folder->events_length);
@@ -236,9 +242,11 @@ write_state (FolderHistory *self, LoomFolder *folder, const TrainProgress *progr
       checkpoint_folder_remove (folder, fresh);
       return FALSE;
     }
+  if (self->history.state->len == 0 && !sync_names (self, folder, error))
+    return FALSE;
   if (!is_extra && self->history.state->len > 0)
     add_base (self, progress->step, value);
-  history_note_written (&self->history, &made, begin, g_get_monotonic_time ());
+  history_note_written (&self->history, &made, begin, loom_monotonic ());
   describe (self);
   return TRUE;
 }
@@ -261,8 +269,10 @@ folder_history_write (FolderHistory *self, const TrainProgress *progress)
   folder = loom_folder_enter (self->folder->files, LOOM_RUN_HISTORY, TRUE, &error);
   if (folder != NULL)
     {
-      /* After a loss of power the newest ones may be damaged, and those before them are used. */
-      loom_folder_set_unsynchronised (folder);
+      /* After a loss of power the newest ones may be damaged, and those before them are used; there is none before the
+       * first one. */
+      if (self->history.state->len > 0)
+        loom_folder_set_unsynchronised (folder);
       write_state (self, folder, progress, is_extra, &error);
     }
   if (error != NULL)
@@ -289,6 +299,7 @@ void
 folder_history_begin (FolderHistory *self, const TrainProgress *progress)
 {
   g_autoptr (LoomFolder) folder = NULL;
+  g_autoptr (GError) error = NULL;
   g_autoptr (GArray) steps = NULL;
 
   if (self->folder->files == NULL || self->group->comm != NULL)
@@ -302,7 +313,14 @@ folder_history_begin (FolderHistory *self, const TrainProgress *progress)
     checkpoint_folder_remove_rests (folder);
   if (self->history.budget == 0)
     return;
-  steps = loom_run_checkpoint_steps (folder);
+  /* A process that was killed may have written the first state, and not have synchronised its name. */
+  if (folder == NULL || sync_names (self, folder, &error))
+    steps = loom_run_checkpoint_steps (folder, &error);
+  if (steps == NULL)
+    {
+      end (self, error->message);
+      return;
+    }
   history_init (&self->history);
   for (guint i = steps->len; i-- > 0;)
     {

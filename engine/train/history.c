@@ -1,6 +1,8 @@
 /* Chooses the states of a run that are kept; see the header. */
 #include "engine/train/history.h"
 
+#include "engine/core/loom-os.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,7 +158,7 @@ has_time (const History *self, gint64 part)
     return TRUE;
   memcpy (cost, self->cost, sizeof cost);
   qsort (cost, n, sizeof *cost, compare_costs);
-  return g_get_monotonic_time () - self->last >= part * cost[n / 2];
+  return loom_monotonic () - self->last >= part * cost[n / 2];
 }
 
 /* One in the middle of a gap that replaces none but extra ones. `steps` after the newest one, which is not extra. */

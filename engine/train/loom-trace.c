@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/core/loom-folder.h"
 #include "engine/core/loom-json.h"
@@ -371,7 +372,7 @@ loom_trace_read (const char *path, char **title, GError **error)
   gsize length;
   GArray *spans;
 
-  if (!g_file_get_contents (path, &data, &length, error))
+  if (!loom_path_read (path, &data, &length, error))
     {
       g_prefix_error (error, "The trace cannot be read: ");
       return NULL;

@@ -1,6 +1,7 @@
 /* A trainer's interface to its callers. */
 #include "engine/train/trainer-private.h"
 
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/train/walk-requests.h"
 
@@ -140,7 +141,7 @@ call_travel (gpointer data, GError **error)
 gboolean
 loom_trainer_travel (LoomTrainer *t, gint64 step, LoomTrainerMoment *moment, GError **error)
 {
-  const gint64 begin = g_get_monotonic_time ();
+  const gint64 begin = loom_monotonic ();
   TravelCall call = { t, step };
   TrainRequest request = { .call = call_travel, .call_data = &call };
   GError *fault = NULL;
@@ -153,7 +154,7 @@ loom_trainer_travel (LoomTrainer *t, gint64 step, LoomTrainerMoment *moment, GEr
     }
   if (moment != NULL)
     *moment = (LoomTrainerMoment){ t->progress.step, MIN (t->progress.epoch + 1, t->model.spec->epochs),
-                                   (double)(g_get_monotonic_time () - begin) / G_USEC_PER_SEC };
+                                   (double)(loom_monotonic () - begin) / G_USEC_PER_SEC };
   return TRUE;
 }
 

@@ -1,6 +1,7 @@
 /* States of a run in memory; see the header. */
 #include "engine/train/moments.h"
 
+#include "engine/core/loom-os.h"
 #include "engine/train/state-pack.h"
 
 #include <string.h>
@@ -98,7 +99,7 @@ remove_cb (gint64 step, gpointer data)
 void
 moments_keep (Moments *self, const TrainProgress *progress)
 {
-  const gint64 begin = g_get_monotonic_time ();
+  const gint64 begin = loom_monotonic ();
   Moment *fresh;
 
   if (!history_wants (&self->history, progress->step, NULL))
@@ -111,7 +112,7 @@ moments_keep (Moments *self, const TrainProgress *progress)
     }
   g_ptr_array_add (self->moment, fresh);
   history_note_written (&self->history, &(HistoryState){ fresh->step, -1, bytes_of (fresh), FALSE }, begin,
-                        g_get_monotonic_time ());
+                        loom_monotonic ());
   history_make_space (&self->history, 0, -1, remove_cb, self);
 }
 

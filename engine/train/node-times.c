@@ -1,6 +1,7 @@
 /* The seconds that each node takes, measured. */
 #include "engine/train/node-times.h"
 
+#include "engine/core/loom-os.h"
 #include "engine/run/loom-eager.h"
 #include "engine/train/loom-step.h"
 #include "engine/train/step-plan.h"
@@ -65,12 +66,12 @@ walk (LoomEager *eager, guint n, const int *node, double *seconds, double *sum, 
   if (!loom_eager_begin (eager, error))
     return FALSE;
   *sum = 0;
-  last = g_get_monotonic_time ();
+  last = loom_monotonic ();
   for (guint i = 0; i < n; i++, last = now)
     {
       if (!loom_eager_step (eager, error))
         return FALSE;
-      now = g_get_monotonic_time ();
+      now = loom_monotonic ();
       *sum += (double)(now - last) / G_USEC_PER_SEC;
       if (node[i] >= 0)
         seconds[node[i]] += (double)(now - last) / G_USEC_PER_SEC;

@@ -1,6 +1,7 @@
 /* Serves the observers of a run. */
 #include "engine/train/observers.h"
 
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/train/node-memory.h"
 #include "engine/train/node-times.h"
@@ -58,7 +59,7 @@ train_observers_bytes (const TrainObservers *self, gsize bytes[LOOM_N_OWNERS])
 static void
 serve_samples (TrainObservers *self, TrainRequest *request)
 {
-  const gint64 begin = g_get_monotonic_time ();
+  const gint64 begin = loom_monotonic ();
 
   if (self->answers == NULL)
     self->answers = sample_answers_new (self->model, &self->watched, &request->error);
@@ -66,7 +67,7 @@ serve_samples (TrainObservers *self, TrainRequest *request)
     request->result = sample_answers_compute (self->answers, request->samples, request->others, &request->error);
   request->step = watched_state_step (&self->watched, &self->watched.now, TRUE);
   request->epoch = CLAMP (watched_state_epoch (&self->watched) + 1, 1, self->model->spec->epochs);
-  request->seconds = (double)(g_get_monotonic_time () - begin) / G_USEC_PER_SEC;
+  request->seconds = (double)(loom_monotonic () - begin) / G_USEC_PER_SEC;
 }
 
 /* ---- weights ---------------------------------------------------------- */
@@ -274,10 +275,10 @@ gboolean
 train_observers_serve (TrainObservers *self, TrainRequest *request, gboolean fresh, gboolean is_paused)
 {
   const char *view = request->samples != NULL ? "predict" : request->wants_weights ? "weights" : request->port;
-  const gint64 begin = g_get_monotonic_time ();
+  const gint64 begin = loom_monotonic ();
   const gboolean result = serve (self, request, fresh, is_paused);
 
   if (!g_str_equal (view, LOOM_SNAPSHOT_COSTS) && !g_str_equal (view, LOOM_SNAPSHOT_SAMPLES))
-    view_costs_add (&self->costs, view, g_get_monotonic_time () - begin);
+    view_costs_add (&self->costs, view, loom_monotonic () - begin);
   return result;
 }

@@ -3,6 +3,7 @@
 
 #include "engine/core/loom-bytes.h"
 #include "engine/core/loom-json.h"
+#include "engine/core/loom-os.h"
 
 #include <math.h>
 #include <string.h>
@@ -30,7 +31,7 @@ rank_reports_clear (RankReports *self)
 int
 rank_reports_wanted (RankReports *self)
 {
-  if ((self->wanted & RANK_REPORT_LOSSES) && g_get_monotonic_time () - self->queried > STAYS * G_USEC_PER_SEC)
+  if ((self->wanted & RANK_REPORT_LOSSES) && loom_monotonic () - self->queried > STAYS * G_USEC_PER_SEC)
     self->wanted &= ~RANK_REPORT_LOSSES;
   return self->wanted;
 }
@@ -188,7 +189,7 @@ rank_reports_losses (RankReports *self)
   GString *text = g_string_new (NULL);
 
   self->wanted |= RANK_REPORT_LOSSES;
-  self->queried = g_get_monotonic_time ();
+  self->queried = loom_monotonic ();
   if (self->kept == NULL && self->group->comm != NULL)
     self->kept = g_new (double, (2 + (gsize)self->group->comm->size) * MOST);
   for (guint i = 0; i < self->n_kept; i++)

@@ -1,6 +1,7 @@
 /* Writes the folder of a run: graph.xml, run.json, events.jsonl, sessions.jsonl. */
 #include "engine/train/run-folder.h"
 
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/core/loom-text.h"
 #include "engine/infer/loom-run-files.h"
@@ -13,7 +14,6 @@
 #include <math.h>
 #include <string.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 static gboolean
 io_error (GError **error, const char *what, const char *path)
@@ -34,7 +34,7 @@ io_error (GError **error, const char *what, const char *path)
 static void
 write_session (RunFolder *self)
 {
-  self->now.ended = (double)g_get_real_time () * 1e-6;
+  self->now.ended = (double)loom_wall () * 1e-6;
   loom_run_session_write (self->session, self->session_at, &self->now);
 }
 
@@ -45,8 +45,8 @@ run_folder_begin_session (RunFolder *self, gint64 step, gint64 epoch, GError **e
     return TRUE;
   run_folder_end_session (self, LOOM_RUN_END_NONE, 0, NULL);
   self->now = (LoomRunSession){ .step = step, .epoch = epoch + 1, .loss = NAN };
-  self->now.begun = self->now.ended = (double)g_get_real_time () * 1e-6;
-  self->session_writes = (LoomRate){ SESSION_US, g_get_monotonic_time () };
+  self->now.begun = self->now.ended = (double)loom_wall () * 1e-6;
+  self->session_writes = (LoomRate){ SESSION_US, loom_monotonic () };
   self->session = loom_run_session_begin (self->files, &self->now, &self->session_at, error);
   return self->session >= 0;
 }
@@ -64,7 +64,7 @@ run_folder_end_session (RunFolder *self, LoomRunEnd end, gint64 nan_step, const 
       write_session (self);
       g_clear_pointer (&self->now.sentence, g_free);
     }
-  close (self->session);
+  loom_close (self->session);
   self->session = -1;
 }
 
@@ -75,7 +75,7 @@ note_step (RunFolder *self, const LoomRunStep *point)
   self->now.step = point->step;
   self->now.epoch = point->epoch;
   self->now.loss = point->loss;
-  if (loom_rate_is_due (&self->session_writes, g_get_monotonic_time ()))
+  if (loom_rate_is_due (&self->session_writes, loom_monotonic ()))
     write_session (self);
 }
 
@@ -85,11 +85,11 @@ note_step (RunFolder *self, const LoomRunStep *point)
 static gboolean
 lock (int fd)
 {
-  for (guint i = 0; flock (fd, LOCK_EX | LOCK_NB) != 0; i++)
+  for (guint i = 0; !loom_lock (fd, LOCK_EX | LOCK_NB); i++)
     {
       if (errno != EWOULDBLOCK || i == LOCK_TRIES)
         return FALSE;
-      g_usleep (LOCK_PAUSE);
+      loom_os->sleep (LOCK_PAUSE);
     }
   return TRUE;
 }
@@ -104,18 +104,18 @@ events_open (RunFolder *self, GError **error)
     return FALSE;
   if (!lock (fd))
     {
-      close (fd);
+      loom_close (fd);
       return loom_refuse (error, LOOM_ERROR_IO,
                           "Another process is training in %s. Wait until it ends, or choose another folder.",
                           self->path);
     }
   /* The file may have been shortened; a gap of zero bytes would be worse than the lost lines. */
-  gint64 end = lseek (fd, 0, SEEK_END);
+  gint64 end = loom_os->seek (fd, 0, SEEK_END);
   gint64 length = MIN (self->events_length, MAX (end, 0));
-  if (ftruncate (fd, length) != 0 || lseek (fd, length, SEEK_SET) < 0)
+  if (loom_os->truncate (fd, length) != 0 || loom_os->seek (fd, length, SEEK_SET) < 0)
     {
       io_error (error, "Cannot cut events.jsonl in", self->path);
-      close (fd);
+      loom_close (fd);
       return FALSE;
     }
   self->fd = fd;
@@ -127,17 +127,9 @@ events_open (RunFolder *self, GError **error)
 static gboolean
 events_write (RunFolder *self, const char *text, gsize n, GError **error)
 {
-  while (n > 0)
-    {
-      gssize written = write (self->fd, text, n);
-      if (written < 0 && errno == EINTR)
-        continue;
-      if (written <= 0)
-        return io_error (error, "Cannot write events.jsonl in", self->path);
-      text += written;
-      n -= written;
-      self->events_length += written;
-    }
+  if (!loom_write (self->fd, text, n))
+    return io_error (error, "Cannot write events.jsonl in", self->path);
+  self->events_length += (gint64)n;
   return TRUE;
 }
 
@@ -178,7 +170,7 @@ run_folder_sync (RunFolder *self, GError **error)
 {
   if (!run_folder_flush (self, error))
     return FALSE;
-  return self->fd < 0 || fdatasync (self->fd) == 0 || io_error (error, "Cannot write events.jsonl in", self->path);
+  return self->fd < 0 || loom_sync (self->fd, TRUE) || io_error (error, "Cannot write events.jsonl in", self->path);
 }
 
 gboolean
@@ -264,8 +256,7 @@ void
 run_folder_clear (RunFolder *self)
 {
   run_folder_end_session (self, LOOM_RUN_END_NONE, 0, NULL);
-  if (self->fd >= 0)
-    close (self->fd);
+  loom_close (self->fd);
   self->fd = -1;
   g_clear_pointer (&self->path, g_free);
   g_clear_pointer (&self->files, loom_folder_free);
@@ -281,7 +272,7 @@ holds_run (const char *folder)
   for (guint i = 0; i < G_N_ELEMENTS (marks); i++)
     {
       g_autofree char *path = g_build_filename (folder, marks[i], NULL);
-      if (!g_file_test (path, G_FILE_TEST_EXISTS))
+      if (!loom_path_exists (path))
         return FALSE;
     }
   return TRUE;
@@ -308,8 +299,7 @@ is_own (const char *name)
 static gboolean
 check_free (const char *folder, GError **error)
 {
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
-  const char *name;
+  g_auto (GStrv) names = loom_path_names (folder, NULL);
 
   if (holds_run (folder))
     {
@@ -320,11 +310,11 @@ check_free (const char *folder, GError **error)
           "another folder.",
           folder, word);
     }
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    if (!is_own (name))
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    if (!is_own (names[i]))
       return loom_refuse (error, LOOM_ERROR_USAGE,
                           "The folder %s is not empty (%s) and contains no run. Choose a new or an empty folder.",
-                          folder, name);
+                          folder, names[i]);
   return TRUE;
 }
 
@@ -392,7 +382,7 @@ run_folder_create (RunFolder *self, const char *path, const RunFolderContents *r
 
   if (!check_free (path, error))
     return FALSE;
-  if (g_mkdir_with_parents (path, 0777) != 0)
+  if (!loom_path_make_folder (path, 0777))
     return io_error (error, "Cannot create the folder", path);
   if (!open_folder (self, path, error))
     return FALSE;

@@ -90,11 +90,11 @@ resume (const RunOpening *self, const LoomTrainerOptions *options, const RunFold
       if (folder == NULL || !check_branch (folder, error))
         return FALSE;
     }
+  /* Later checkpoints go first: with events that are cut already, one of them would continue a history with a gap. */
   if (rank_group_is_first (self->group)
-      && !run_folder_open (self->folder, options->resume, is_changed ? run : NULL, error))
+      && ((options->resume_step > 0 && !checkpoints_remove_after (options->resume, self->progress->step, error))
+          || !run_folder_open (self->folder, options->resume, is_changed ? run : NULL, error)))
     return FALSE;
-  if (options->resume_step > 0)
-    checkpoints_remove_after (self->checkpoints, self->progress->step);
   if ((!options->no_epochs && !note_epochs (self, error))
       || (!isnan (options->lr)
           && !note_change (self, "lr", learning_rates_of_spec (self->model->spec), self->progress->base_lr, error)))
@@ -110,10 +110,14 @@ check_step (LoomFolder *run, gint64 step, GError **error)
 {
   g_autoptr (LoomFolder) checkpoints = loom_folder_enter (run, LOOM_RUN_CHECKPOINTS, FALSE, NULL);
   g_autoptr (LoomFolder) history = loom_folder_enter (run, LOOM_RUN_HISTORY, FALSE, NULL);
-  g_autoptr (GArray) written = loom_run_checkpoint_steps (checkpoints), kept = loom_run_checkpoint_steps (history);
-  const gint64 last = MAX (written->len > 0 ? g_array_index (written, gint64, 0) : 0,
-                           kept->len > 0 ? g_array_index (kept, gint64, 0) : 0);
+  g_autoptr (GArray) written = loom_run_checkpoint_steps (checkpoints, error);
+  g_autoptr (GArray) kept = written != NULL ? loom_run_checkpoint_steps (history, error) : NULL;
+  gint64 last;
 
+  if (kept == NULL)
+    return FALSE;
+  last = MAX (written->len > 0 ? g_array_index (written, gint64, 0) : 0,
+              kept->len > 0 ? g_array_index (kept, gint64, 0) : 0);
   if (step >= 0 && step <= last)
     return TRUE;
   return loom_refuse (error, LOOM_ERROR_USAGE,

@@ -330,7 +330,9 @@ run_state_restore (const RunState *self, const char *run, gint64 last, TrainProg
   checkpoints = loom_folder_enter (folder, LOOM_RUN_CHECKPOINTS, TRUE, error);
   if (checkpoints == NULL)
     return FALSE;
-  steps = loom_run_checkpoint_steps (checkpoints);
+  steps = loom_run_checkpoint_steps (checkpoints, error);
+  if (steps == NULL)
+    return FALSE;
   drop_later (steps, last);
   if (last > 0 && steps->len == 0)
     return loom_refuse (error, LOOM_ERROR_DATA,
@@ -377,18 +379,19 @@ compare_found (gconstpointer a, gconstpointer b)
   return x < y ? 1 : x > y ? -1 : 0;
 }
 
-static void
-find_in (GArray *all, LoomFolder *folder, gint64 after, gint64 last)
+static gboolean
+find_in (GArray *all, LoomFolder *folder, gint64 after, gint64 last, GError **error)
 {
-  g_autoptr (GArray) steps = loom_run_checkpoint_steps (folder);
+  g_autoptr (GArray) steps = loom_run_checkpoint_steps (folder, error);
 
-  for (guint i = 0; i < steps->len; i++)
+  for (guint i = 0; steps != NULL && i < steps->len; i++)
     {
       const Found found = { g_array_index (steps, gint64, i), folder };
 
       if (found.step > after && found.step <= last)
         g_array_append_val (all, found);
     }
+  return steps != NULL;
 }
 
 gboolean
@@ -402,10 +405,10 @@ run_state_restore_near (const RunState *self, LoomFolder *run, gint64 after, gin
   g_autoptr (GError) first = NULL;
   gint64 length;
 
-  find_in (all, checkpoints, after, last);
-  find_in (all, history, after, last);
-  g_array_sort (all, compare_found);
   *found = FALSE;
+  if (!find_in (all, checkpoints, after, last, error) || !find_in (all, history, after, last, error))
+    return FALSE;
+  g_array_sort (all, compare_found);
   for (guint i = 0; i < all->len && !*found; i++)
     {
       const Found *at = &g_array_index (all, Found, i);

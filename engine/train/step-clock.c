@@ -1,6 +1,8 @@
 /* The rate of a run and the time that it still needs. */
 #include "engine/train/step-clock.h"
 
+#include "engine/core/loom-os.h"
+
 #include <math.h>
 
 #define PERIOD 1000 /* µs between two readings */
@@ -8,7 +10,7 @@
 void
 step_clock_start (StepClock *self, gint64 step)
 {
-  self->start_time = self->last_time = g_get_monotonic_time ();
+  self->start_time = self->last_time = loom_monotonic ();
   self->next_step = step + 1;
   self->stride = 1;
 }
@@ -22,7 +24,7 @@ step_clock_count (StepClock *self, double items)
 gint64
 step_clock_read (StepClock *self, gint64 step, double left)
 {
-  gint64 now = g_get_monotonic_time (), elapsed = now - self->last_time;
+  gint64 now = loom_monotonic (), elapsed = now - self->last_time;
   gint64 steps = MAX (1, self->stride);
 
   if (elapsed < PERIOD / 2)
@@ -48,7 +50,7 @@ void
 step_clock_resume (StepClock *self, gint64 step)
 {
   self->next_step = step;
-  self->last_time = g_get_monotonic_time ();
+  self->last_time = loom_monotonic ();
   self->items_since = 0;
 }
 

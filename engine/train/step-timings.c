@@ -1,6 +1,8 @@
 /* The parts of a step's time; see the header. */
 #include "engine/train/step-timings.h"
 
+#include "engine/core/loom-os.h"
+
 #define SHORT_STRIDE 16
 
 void
@@ -10,7 +12,7 @@ step_timings_begin (StepTimings *self, gint64 step, gboolean is_long)
   self->begun = TRUE;
   self->data = self->compute = 0;
   if (self->timed)
-    self->start = self->mark = g_get_monotonic_time ();
+    self->start = self->mark = loom_monotonic ();
 }
 
 void
@@ -18,7 +20,7 @@ step_timings_mark (StepTimings *self, gint64 *kind)
 {
   if (!self->timed)
     return;
-  gint64 now = g_get_monotonic_time ();
+  gint64 now = loom_monotonic ();
   *kind += now - self->mark;
   self->mark = now;
 }
@@ -30,7 +32,7 @@ step_timings_end (StepTimings *self)
     return;
   self->all_data += self->data;
   self->all_compute += self->compute;
-  self->all += g_get_monotonic_time () - self->start;
+  self->all += loom_monotonic () - self->start;
   self->n++;
   self->timed = FALSE;
 }

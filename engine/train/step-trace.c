@@ -6,6 +6,7 @@
  * (engine/plan/plan-comm-thread.c, or a device's stream) is timed separately, and a wait of the computation for it is a
  * wait. */
 #include "engine/train/step-trace.h"
+#include "engine/core/loom-os.h"
 
 #include "engine/core/loom-atomic-file.h"
 #include "engine/train/loom-step.h"
@@ -13,21 +14,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define WARM   5 /* steps before the one that is recorded for a file */
 #define CLOCKS 9 /* number of barriers by which clocks of several machines are compared */
 
 static const char nothing[] = "{\"traceEvents\":[]}";
-
-static gint64
-now_ns (void)
-{
-  struct timespec t;
-
-  clock_gettime (CLOCK_MONOTONIC, &t);
-  return (gint64)t.tv_sec * G_GINT64_CONSTANT (1000000000) + t.tv_nsec;
-}
 
 void
 step_trace_clear (StepTrace *self)
@@ -65,7 +56,7 @@ step_trace_begin (StepTrace *self, gint64 step)
       self->lanes = g_array_new (FALSE, TRUE, sizeof (LoomTraceSpan));
     }
   g_array_set_size (self->lanes, 0);
-  self->begin = now_ns ();
+  self->begin = loom_nanoseconds ();
 }
 
 /* TRUE if the computation waits for an exchange that overlaps it. */
@@ -165,7 +156,7 @@ add_instr (StepTrace *self, const LoomPlan *plan, const LoomExecSpan *span)
 gboolean
 step_trace_run (StepTrace *self, LoomExec *exec, GError **error)
 {
-  gint64 waited = now_ns ();
+  gint64 waited = loom_nanoseconds ();
   gboolean ok;
 
   if (self->lanes->len == 0)
@@ -211,7 +202,7 @@ compare_clocks (LoomComm *comm, gint64 *ahead, GError **error)
 
       if (!rank_group_check (comm->barrier (comm, &message), &message, error))
         return FALSE;
-      own = first = now_ns ();
+      own = first = loom_nanoseconds ();
       if (!rank_group_check (comm->broadcast (comm, &first, sizeof first, 0, &message), &message, error))
         return FALSE;
       away[i] = own - first;

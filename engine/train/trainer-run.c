@@ -5,6 +5,7 @@
 #include "engine/train/trainer-private.h"
 
 #include "engine/core/loom-error.h"
+#include "engine/core/loom-os.h"
 
 /* From here on the state is that of the progress. Writes a checkpoint if one is due; ranks agree on it first. */
 static gboolean
@@ -174,10 +175,10 @@ run_epoch (LoomTrainer *t, LoomTrainerEnd *end, GError **error)
   *end = LOOM_TRAINER_FAILED;
   if (!finish_steps (t, error))
     return FALSE;
-  before = g_get_monotonic_time ();
+  before = loom_monotonic ();
   if (!epoch_end_run (&t->epoch_end, &yielded, error))
     return FALSE;
-  step_clock_skip (&t->log.clock, g_get_monotonic_time () - before);
+  step_clock_skip (&t->log.clock, loom_monotonic () - before);
   if (t->group.comm != NULL || !inbox_is_pending (&t->control.inbox)
       || (!yielded && loom_trainer_is_over (t) && !inbox_must_end (&t->control.inbox)))
     return TRUE;

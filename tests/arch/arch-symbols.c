@@ -152,9 +152,210 @@ test_no_exit (void)
     }
 }
 
+/* Calls for files and clocks, by their names as symbols; those of standard input and output are no matter. */
+static const char *const raw_calls[] = {
+  "access",
+  "chmod",
+  "clock_gettime",
+  "close",
+  "creat",
+  "fchmod",
+  "fdatasync",
+  "fdopen",
+  "fdopendir",
+  "flock",
+  "fopen",
+  "freopen",
+  "fstat",
+  "fstatat",
+  "fsync",
+  "ftruncate",
+  "g_access",
+  "g_chmod",
+  "g_creat",
+  "g_date_time_new_now",
+  "g_date_time_new_now_local",
+  "g_date_time_new_now_utc",
+  "g_dir_make_tmp",
+  "g_dir_open",
+  "g_file_get_contents",
+  "g_file_new_for_path",
+  "g_file_open_tmp",
+  "g_file_read_link",
+  "g_file_set_contents",
+  "g_file_set_contents_full",
+  "g_file_test",
+  "g_fopen",
+  "g_get_monotonic_time",
+  "g_get_real_time",
+  "g_lstat",
+  "g_mapped_file_new",
+  "g_mapped_file_new_from_fd",
+  "g_mkdir",
+  "g_mkdir_with_parents",
+  "g_mkdtemp",
+  "g_mkstemp",
+  "g_mkstemp_full",
+  "g_open",
+  "g_remove",
+  "g_rename",
+  "g_rmdir",
+  "g_stat",
+  "g_timer_new",
+  "g_unlink",
+  "g_usleep",
+  "gettimeofday",
+  "link",
+  "linkat",
+  "lseek",
+  "lstat",
+  "mkdir",
+  "mkdirat",
+  "mkstemp",
+  "mmap",
+  "msync",
+  "nanosleep",
+  "open",
+  "openat",
+  "opendir",
+  "pread",
+  "pwrite",
+  "read",
+  "readdir",
+  "readlink",
+  "readlinkat",
+  "realpath",
+  "rename",
+  "renameat",
+  "renameat2",
+  "rmdir",
+  "sleep",
+  "stat",
+  "symlink",
+  "time",
+  "truncate",
+  "unlink",
+  "unlinkat",
+  "usleep",
+  "utimensat",
+  "write",
+};
+
+/* Objects that call the operating system themselves, with the reason. */
+static const char *const may_call[] = {
+  "core_loom-os.c",
+  "it is the interface",
+  "loom-os.c",
+  "it is the interface",
+  "loom-module.c",
+  "whether a program can be executed is no matter of its content",
+  "loom-rehearsal.c",
+  "processor time",
+  "command-bench.c",
+  "processor time",
+  "loom-launch-log.c",
+  "pipes of ranks",
+  "remote-stream.c",
+  "pipes of ssh",
+  "worker_worker.c",
+  "the worker's standard input and output",
+  "worker-link.c",
+  "the program's own name in /proc",
+  "command-predict.c",
+  "a stream that may be standard input",
+  "shared_command.c",
+  "whether a folder can be written, before anything is computed",
+  "command.c",
+  "whether a folder can be written, before anything is computed",
+  "truncated.c",
+  "in a handler of a signal",
+  "board-file.c",
+  "a stream of events for TensorBoard, which nothing reads again",
+  "run-files.c",
+  "the permissions of a file that is replaced",
+  "remote-content.c",
+  "the cache of data on a host: a name that no other process has, and its time",
+  "dataset-webdataset.c",
+  "GIO's streams of compressed data",
+  "loom-idx.c",
+  "GIO's streams of compressed data",
+  "loom-parquet.c",
+  "GIO's streams of compressed data",
+  "loom-tar.c",
+  "GIO's streams of compressed data",
+  "loom-text-file.c",
+  "GIO's streams of compressed data",
+  "loom-pictures.c",
+  "GIO's streams of compressed data",
+};
+
+/* The call that a symbol is, without the endings of large files and checked lengths: "open64", "__read_chk"; NULL:
+ * none. */
+static const char *
+raw_call_of (const char *symbol)
+{
+  static const char *const endings[] = { "", "64", "_chk", "64_chk", "_2", "64_2" };
+
+  symbol += g_str_has_prefix (symbol, "__") ? 2 : 0;
+  for (guint i = 0; i < G_N_ELEMENTS (raw_calls); i++)
+    for (guint k = 0; k < G_N_ELEMENTS (endings); k++)
+      {
+        const gsize n = strlen (raw_calls[i]);
+
+        if (strncmp (symbol, raw_calls[i], n) == 0 && g_str_equal (symbol + n, endings[k]))
+          return raw_calls[i];
+      }
+  return NULL;
+}
+
+static gboolean
+may_call_raw (const char *object)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (may_call); i += 2)
+    {
+      g_autofree char *name = g_strconcat (may_call[i], ".o", NULL);
+
+      if (g_str_equal (object, name))
+        return TRUE;
+    }
+  return FALSE;
+}
+
+/* Files and clocks are those of engine/core/loom-os.h, so that a test can exchange them. */
+static void
+test_raw_calls (void)
+{
+  static const char *const suffixes[] = { ".c.o", NULL }, *const tops[] = { "engine", "app" };
+  g_autofree char *build = arch_root ("GRADLOOM_BUILD_ROOT");
+  g_autoptr (GPtrArray) objects = g_ptr_array_new_with_free_func (g_free);
+  guint wrong = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (tops); i++)
+    {
+      g_autofree char *folder = g_build_filename (build, tops[i], NULL);
+
+      arch_collect (folder, objects, suffixes);
+    }
+  g_assert_cmpuint (objects->len, >, 300);
+  for (guint i = 0; i < objects->len; i++)
+    {
+      g_autofree char *object = g_path_get_basename (objects->pdata[i]);
+      g_autoptr (GPtrArray) names = may_call_raw (object) ? NULL : list_symbols (objects->pdata[i], "--undefined-only");
+
+      for (guint k = 0; names != NULL && k < names->len; k++)
+        if (raw_call_of (names->pdata[k]) != NULL)
+          {
+            g_test_message ("%s calls %s; use engine/core/loom-os.h", object, raw_call_of (names->pdata[k]));
+            wrong++;
+          }
+    }
+  g_assert_cmpuint (wrong, ==, 0);
+}
+
 void
 arch_add_symbols (void)
 {
+  g_test_add_func ("/arch/raw-calls", test_raw_calls);
   g_test_add_func ("/arch/symbols", test_symbols);
   g_test_add_func ("/arch/command-line-links", test_command_line_links);
   g_test_add_func ("/arch/no-exit", test_no_exit);

@@ -168,7 +168,7 @@ report_disk (const char *run, gint64 steps, gint64 megabytes)
 {
   g_autofree char *path = g_build_filename (run, LOOM_RUN_HISTORY, NULL);
   g_autoptr (LoomFolder) folder = loom_folder_open (path, NULL);
-  g_autoptr (GArray) step = loom_run_checkpoint_steps (folder);
+  g_autoptr (GArray) step = loom_run_checkpoint_steps (folder, NULL);
   gint64 widest = step->len > 0 ? steps - g_array_index (step, gint64, 0) : steps;
 
   for (guint i = 1; i < step->len; i++)

@@ -500,7 +500,7 @@ find_deepest (const char *path, gint64 *deepest)
 {
   g_autofree char *history = g_build_filename (path, LOOM_RUN_HISTORY, NULL);
   g_autoptr (LoomFolder) folder = loom_folder_open (history, NULL);
-  g_autoptr (GArray) steps = loom_run_checkpoint_steps (folder);
+  g_autoptr (GArray) steps = loom_run_checkpoint_steps (folder, NULL);
   guint most = 0;
 
   for (guint i = 0; i < steps->len; i++)
@@ -523,7 +523,7 @@ remove_states (const char *path, const char *name, gint64 last, gint64 except)
 {
   g_autofree char *all = g_build_filename (path, name, NULL);
   g_autoptr (LoomFolder) folder = loom_folder_open (all, NULL);
-  g_autoptr (GArray) steps = loom_run_checkpoint_steps (folder);
+  g_autoptr (GArray) steps = loom_run_checkpoint_steps (folder, NULL);
 
   for (guint i = 0; i < steps->len; i++)
     {

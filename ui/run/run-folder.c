@@ -115,7 +115,7 @@ run_folder_find_checkpoint (const char *folder, gint64 most)
 {
   g_autoptr (LoomFolder) files = loom_folder_open (folder, NULL);
   g_autoptr (LoomFolder) checkpoints = files != NULL ? loom_folder_enter (files, "checkpoints", FALSE, NULL) : NULL;
-  g_auto (GStrv) names = checkpoints != NULL ? loom_folder_names (checkpoints) : NULL;
+  g_auto (GStrv) names = checkpoints != NULL ? loom_folder_names (checkpoints, NULL) : NULL;
   gint64 newest = -1;
   for (guint i = 0; names != NULL && names[i] != NULL; i++)
     {
