@@ -79,7 +79,7 @@ studio_document_read (const char *path, char **text, gsize *length, LoomFaults *
 
       studio_disk_stamp_read (path, &before);
       graph = loom_run_read_graph (path, found, error);
-      if (graph == NULL || !g_file_get_contents (path, text, length, error))
+      if (graph == NULL || !loom_path_read (path, text, length, error))
         return NULL;
       studio_disk_stamp_read (path, &after);
       if (studio_disk_stamp_equal (&before, &after) || tries == 10)

@@ -156,7 +156,7 @@ studio_document_keep_journal (StudioDocument *self, const char *folder, GError *
   g_autofree char *standard = folder == NULL ? studio_journal_default_folder () : g_strdup (folder);
 
   g_return_val_if_fail (studio_document_n_history (self) == 1, FALSE);
-  if (g_mkdir_with_parents (standard, 0700) != 0)
+  if (!loom_path_make_folder (standard, 0700))
     {
       int code = errno;
 
@@ -221,7 +221,7 @@ studio_document_recover (StudioDocument *self, const char *journal, GError **err
   if (self->journal != NULL)
     {
       studio_journal_sync (self->journal);
-      g_unlink (journal);
+      loom_path_remove (journal);
     }
   studio_document_infer (self);
   g_signal_emit_by_name (self, "file-changed");

@@ -36,7 +36,7 @@ read_holder (int fd)
 {
   char text[320], host[256];
   int pid;
-  gssize n = pread (fd, text, sizeof text - 1, 0);
+  gssize n = loom_read_at (fd, text, sizeof text - 1, 0);
   text[MAX (n, 0)] = '\0';
   if (sscanf (text, "%d %255s", &pid, host) != 2)
     return g_strdup (_ ("another process"));
@@ -49,7 +49,7 @@ static gboolean
 still_there (int fd, const char *name)
 {
   struct stat held, named;
-  return fstat (fd, &held) == 0 && stat (name, &named) == 0 && held.st_dev == named.st_dev
+  return loom_stat_fd (fd, &held) && loom_os->stat (AT_FDCWD, name, &named, 0) == 0 && held.st_dev == named.st_dev
          && held.st_ino == named.st_ino;
 }
 
@@ -62,22 +62,22 @@ studio_file_lock_new (const char *folder, const char *path, char **holder)
   int fd = -1;
 
   *holder = NULL;
-  g_mkdir_with_parents (standard, 0700);
+  loom_path_make_folder (standard, 0700);
   for (int tries = 0; fd < 0 && tries < 100; tries++)
     {
-      fd = open (name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+      fd = loom_os->open (AT_FDCWD, name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
       if (fd < 0)
         return NULL;
-      if (flock (fd, LOCK_EX | LOCK_NB) != 0)
+      if (!loom_lock (fd, LOCK_EX | LOCK_NB))
         {
           if (errno == EWOULDBLOCK)
             *holder = read_holder (fd);
-          close (fd);
+          loom_close (fd);
           return NULL;
         }
       if (!still_there (fd, name))
         {
-          close (fd);
+          loom_close (fd);
           fd = -1;
         }
     }
@@ -85,7 +85,7 @@ studio_file_lock_new (const char *folder, const char *path, char **holder)
     return NULL;
   /* If the write fails, the other window's message is only less precise. */
   g_autofree char *text = g_strdup_printf ("%d %s\n", (int)getpid (), g_get_host_name ());
-  if (ftruncate (fd, 0) == 0 && pwrite (fd, text, strlen (text), 0) < 0)
+  if (loom_os->truncate (fd, 0) == 0 && !loom_write_at (fd, text, strlen (text), 0))
     g_message ("The lock %s cannot be written: %s", name, g_strerror (errno));
   StudioFileLock *self = g_new0 (StudioFileLock, 1);
   self->name = g_steal_pointer (&name);
@@ -98,9 +98,9 @@ studio_file_lock_free (StudioFileLock *self)
 {
   if (self == NULL)
     return;
-  g_unlink (
+  loom_path_remove (
       self->name); /* before unlocking: a process that opened it meanwhile finds that it is gone, and tries again */
-  close (self->fd);
+  loom_close (self->fd);
   g_free (self->name);
   g_free (self);
 }

@@ -26,10 +26,12 @@
 struct _StudioJournal
 {
   char *file;
-  int fd;
-  GString *pending; /* of the open transaction: written as a whole */
+  int fd, folder;   /* both are synchronised: the file may be new */
+  off_t length;     /* of what was written whole */
+  gboolean is_torn; /* the file has more, of a write that failed */
+  gboolean is_lost; /* synchronising has failed: what the system should have written then may be gone */
+  GString *pending; /* of the open transaction: written as a whole; and what could not be written before */
   guint timer;
-  gboolean failed;
 };
 
 char *
@@ -38,30 +40,13 @@ studio_journal_default_folder (void)
   return g_build_filename (g_get_user_state_dir (), "gradloom", "journal", NULL);
 }
 
-static gboolean
-write_all (int fd, const char *data, gsize length)
-{
-  while (length > 0)
-    {
-      gssize n = write (fd, data, length);
-
-      if (n < 0 && errno == EINTR)
-        continue;
-      if (n <= 0)
-        return FALSE;
-      data += n;
-      length -= n;
-    }
-  return TRUE;
-}
-
 StudioJournal *
 studio_journal_new (const char *folder, const char *path, const char *base, gsize length, GError **error)
 {
   g_autofree char *stamp = NULL, *uri = path != NULL ? g_filename_to_uri (path, NULL, NULL) : NULL, *head = NULL;
   g_autofree char *file = NULL;
   StudioJournal *self;
-  int fd = -1;
+  int fd = -1, at;
 
   for (guint tries = 0; fd < 0 && tries < 100; tries++)
     {
@@ -69,35 +54,38 @@ studio_journal_new (const char *folder, const char *path, const char *base, gsiz
 
       g_free (stamp);
       g_free (file);
-      stamp = g_strdup_printf ("%" G_GINT64_FORMAT "-%d-%u.journal", g_get_real_time (), (int)getpid (), tries);
+      stamp = g_strdup_printf ("%" G_GINT64_FORMAT "-%d-%u.journal", loom_wall (), (int)getpid (), tries);
       file = g_build_filename (folder, stamp, NULL);
-      fd = open (file, O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+      fd = loom_os->open (AT_FDCWD, file, O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
       if (fd < 0 && errno != EEXIST)
         break;
       /* Another Studio that searches for orphans may have found it before it was locked, and taken it. */
-      if (fd >= 0 && flock (fd, LOCK_EX) == 0 && fstat (fd, &info) == 0 && info.st_nlink == 0)
+      if (fd >= 0 && loom_lock (fd, LOCK_EX) && loom_stat_fd (fd, &info) && info.st_nlink == 0)
         {
-          close (fd);
+          loom_close (fd);
           fd = -1;
         }
     }
   head = g_strdup_printf (MAGIC "path %s\nbase %" G_GSIZE_FORMAT "\n", uri != NULL ? uri : "-", length);
-  if (fd < 0 || !write_all (fd, head, strlen (head)) || !write_all (fd, base, length) || !write_all (fd, "\n", 1))
+  at = loom_open (AT_FDCWD, folder, O_RDONLY | O_DIRECTORY);
+  if (fd < 0 || at < 0 || !loom_write (fd, head, strlen (head)) || !loom_write (fd, base, length)
+      || !loom_write (fd, "\n", 1))
     {
       int code = errno;
 
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, _ ("The journal in %s cannot be written: %s."), folder,
                    g_strerror (code));
       if (fd >= 0)
-        {
-          g_unlink (file);
-          close (fd);
-        }
+        loom_path_remove (file);
+      loom_close (fd);
+      loom_close (at);
       return NULL;
     }
   self = g_new0 (StudioJournal, 1);
   self->file = g_steal_pointer (&file);
   self->fd = fd;
+  self->folder = at;
+  self->length = (off_t)(strlen (head) + length + 1);
   self->pending = g_string_new (NULL);
   return self;
 }
@@ -108,13 +96,21 @@ studio_journal_append (StudioJournal *self, const char *line)
   g_string_append_printf (self->pending, "e %s\n", line);
 }
 
+static gboolean
+synchronise (int fd, int folder)
+{
+  return loom_sync (fd, TRUE) && loom_sync (folder, FALSE);
+}
+
 static gpointer
 sync_thread (gpointer data)
 {
-  int fd = GPOINTER_TO_INT (data);
+  int *fds = data;
 
-  fdatasync (fd);
-  close (fd);
+  synchronise (fds[0], fds[1]);
+  loom_close (fds[0]);
+  loom_close (fds[1]);
+  g_free (fds);
   return NULL;
 }
 
@@ -122,24 +118,34 @@ static gboolean
 sync_cb (gpointer data)
 {
   StudioJournal *self = data;
-  int fd = fcntl (self->fd, F_DUPFD_CLOEXEC, 0);
+  const int fds[] = { fcntl (self->fd, F_DUPFD_CLOEXEC, 0), fcntl (self->folder, F_DUPFD_CLOEXEC, 0) };
 
   self->timer = 0;
-  if (fd >= 0)
-    g_thread_unref (g_thread_new ("journal", sync_thread, GINT_TO_POINTER (fd)));
+  if (fds[0] >= 0 && fds[1] >= 0)
+    g_thread_unref (g_thread_new ("journal", sync_thread, g_memdup2 (fds, sizeof fds)));
   return G_SOURCE_REMOVE;
 }
 
+/* FALSE: errno is set. The rest of a write that failed is cut off before the next one. */
+static gboolean
+write_pending (StudioJournal *self)
+{
+  if (self->is_torn && loom_os->truncate (self->fd, self->length) != 0)
+    return FALSE;
+  self->is_torn = !loom_write (self->fd, self->pending->str, self->pending->len);
+  if (self->is_torn)
+    return FALSE;
+  self->length += (off_t)self->pending->len;
+  g_string_truncate (self->pending, 0);
+  return TRUE;
+}
+
+/* A full disk must not stop the user's work: what cannot be written is kept, and written with the next transaction. */
 static void
 flush (StudioJournal *self)
 {
-  if (!self->failed && !write_all (self->fd, self->pending->str, self->pending->len))
-    {
-      /* A full disk must not stop the user's work. */
-      g_message ("The journal %s can no longer be written: %s", self->file, g_strerror (errno));
-      self->failed = TRUE;
-    }
-  g_string_truncate (self->pending, 0);
+  if (!write_pending (self))
+    g_message ("The journal %s cannot be written: %s", self->file, g_strerror (errno));
   if (self->timer == 0)
     self->timer = g_timeout_add (SYNC_MILLISECONDS, sync_cb, self);
 }
@@ -175,18 +181,20 @@ studio_journal_note_file (StudioJournal *self, const char *digest)
   flush (self);
 }
 
-void
+gboolean
 studio_journal_sync (StudioJournal *self)
 {
   g_clear_handle_id (&self->timer, g_source_remove);
-  fdatasync (self->fd);
+  self->is_lost = !synchronise (self->fd, self->folder) || self->is_lost;
+  return !self->is_lost && self->pending->len == 0;
 }
 
 static void
 journal_free (StudioJournal *self)
 {
   g_clear_handle_id (&self->timer, g_source_remove);
-  close (self->fd);
+  loom_close (self->fd);
+  loom_close (self->folder);
   g_string_free (self->pending, TRUE);
   g_free (self->file);
   g_free (self);
@@ -195,14 +203,14 @@ journal_free (StudioJournal *self)
 void
 studio_journal_abandon (StudioJournal *self)
 {
-  fdatasync (self->fd);
+  synchronise (self->fd, self->folder);
   journal_free (self);
 }
 
 void
 studio_journal_remove (StudioJournal *self)
 {
-  g_unlink (self->file);
+  loom_path_remove (self->file);
   journal_free (self);
 }
 
@@ -247,7 +255,7 @@ studio_journal_read (const char *file, GError **error)
   guint open = 0;
 
   content->lines = g_ptr_array_new_with_free_func (g_free);
-  if (!g_file_get_contents (file, &data, &length, error))
+  if (!loom_path_read (file, &data, &length, error))
     return NULL;
   at = data;
   end = data + length;
@@ -271,14 +279,15 @@ studio_journal_read (const char *file, GError **error)
     if (!g_ascii_string_to_unsigned (number, 10, 0, G_MAXINT64, &base, NULL))
       goto torn;
   }
-  if (base >= (guint64)(end - at))
+  /* A loss of power leaves zeros in place of what was not synchronised. */
+  if (base >= (guint64)(end - at) || memchr (at, '\0', base) != NULL)
     goto torn;
   content->base = g_bytes_new (at, base);
   at += base + 1;
 
   while ((line = next_line (&at, end, &size)) != NULL)
     {
-      if (size < 2 || line[1] != ' ')
+      if (size < 2 || line[1] != ' ' || memchr (line, '\0', size) != NULL)
         break;
       if (line[0] == 'e')
         {
@@ -326,30 +335,31 @@ char **
 studio_journal_orphans (const char *folder)
 {
   g_autofree char *standard = folder == NULL ? studio_journal_default_folder () : g_strdup (folder);
-  g_autoptr (GDir) dir = g_dir_open (standard, 0, NULL);
+  g_auto (GStrv) names = loom_path_names (standard, NULL);
   GPtrArray *found = g_ptr_array_new ();
-  const char *name;
 
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
     {
-      g_autofree char *file = g_build_filename (standard, name, NULL);
+      g_autofree char *file = g_build_filename (standard, names[i], NULL);
       g_autoptr (StudioJournalContent) content = NULL;
+      g_autoptr (GError) error = NULL;
       int fd;
 
-      if (!g_str_has_suffix (name, ".journal"))
+      if (!g_str_has_suffix (names[i], ".journal"))
         continue;
-      fd = open (file, O_RDONLY | O_CLOEXEC);
+      fd = loom_open (AT_FDCWD, file, O_RDONLY);
       if (fd < 0)
         continue;
-      if (flock (fd, LOCK_EX | LOCK_NB) == 0)
+      if (loom_lock (fd, LOCK_EX | LOCK_NB))
         {
-          content = studio_journal_read (file, NULL);
-          if (content == NULL || content->n_transactions == 0)
-            g_unlink (file);
-          else
+          content = studio_journal_read (file, &error);
+          /* One that cannot be read now may have unsaved work. */
+          if (content != NULL ? content->n_transactions == 0 : g_error_matches (error, LOOM_ERROR, LOOM_ERROR_PARSE))
+            loom_path_remove (file);
+          else if (content != NULL)
             g_ptr_array_add (found, g_steal_pointer (&file));
         }
-      close (fd);
+      loom_close (fd);
     }
   g_ptr_array_sort (found, newest_first);
   g_ptr_array_add (found, NULL);

@@ -23,7 +23,8 @@ void studio_journal_commit (StudioJournal *self, const char *name);
 void studio_journal_saved (StudioJournal *self, const char *path);
 /* Records the digest of the user's file, by which recovery detects whether other programs have written it since. */
 void studio_journal_note_file (StudioJournal *self, const char *digest);
-void studio_journal_sync (StudioJournal *self);    /* at once, for tests and for closing */
+/* At once, for tests and for closing. TRUE: all transactions are on the disk. */
+gboolean studio_journal_sync (StudioJournal *self);
 void studio_journal_abandon (StudioJournal *self); /* keeps the file, as a crash would */
 void studio_journal_remove (StudioJournal *self);  /* frees, and removes the file */
 
