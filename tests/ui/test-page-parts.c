@@ -227,6 +227,8 @@ test_status_line (void)
   settle ();
   g_assert_cmpuint (changed, >, 0);
   g_assert_cmpstr (gtk_menu_button_get_label (GTK_MENU_BUTTON (button)), ==, "No faults");
+  /* The row takes the focus of a button that goes with its fault. */
+  g_assert_true (gtk_widget_get_focusable (find_widget (GTK_WIDGET (faults), GTK_TYPE_LIST_BOX_ROW)));
   g_assert_false (gtk_widget_has_css_class (button, "has-faults"));
   release (line);
   frame_end (&frame);

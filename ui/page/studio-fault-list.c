@@ -230,6 +230,15 @@ update (StudioFaultList *self)
     text = g_strdup_printf (ngettext ("%u hint", "%u hints", all), all);
   else
     text = g_strdup_printf (ngettext ("⚠ %u fault", "⚠ %u faults", errors), errors);
+  if (all == 0)
+    {
+      GtkWidget *row = gtk_list_box_row_new ();
+      GtkWidget *label = gtk_label_new (_ ("Nothing is wrong with the graph."));
+      g_object_set (label, "margin-top", 12, "margin-bottom", 12, NULL);
+      gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), label);
+      gtk_list_box_row_set_activatable (GTK_LIST_BOX_ROW (row), FALSE);
+      gtk_list_box_append (GTK_LIST_BOX (self->list), row);
+    }
   g_free (self->summary);
   self->summary = g_steal_pointer (&text);
   self->n_errors = errors;
