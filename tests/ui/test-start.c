@@ -706,7 +706,8 @@ test_open_size (void)
                          "5");
   adw_message_dialog_response (question, "import");
   gtk_window_destroy (GTK_WINDOW (question));
-  WAIT_FOR (find_question () != NULL && find_question () != question);
+  g_assert_null (find_question ()); /* the next one may have its address */
+  WAIT_FOR (find_question () != NULL);
   answer_import ("import", "sequence.safetensors");
   WAIT_FOR (!studio_document_is_empty (studio_window_get_document (window)));
   xml = loom_graph_write (studio_document_get_graph (studio_window_get_document (window)), NULL);
