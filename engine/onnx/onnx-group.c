@@ -263,6 +263,16 @@ move_out_companions (OnnxGroups *t, const GPtrArray *live, const OnnxNode *node,
   g_ptr_array_set_size (g->groups, 0);
 }
 
+/* The group in which a weight of the state dict is by its name; NULL: none yet. */
+static OnnxGroup *
+named_group (const OnnxGroups *t, const OnnxNode *node)
+{
+  const char *dot = onnx_is_in_state (node) && node->weight_path != NULL ? strrchr (node->weight_path, '.') : NULL;
+  g_autofree char *path = dot != NULL ? g_strndup (node->weight_path, (gsize)(dot - node->weight_path)) : NULL;
+
+  return path != NULL ? g_hash_table_lookup (t->by_path, path) : NULL;
+}
+
 /* A layer's weights are named after it. Where the state dict has another name (in_proj_weight, or a layer with other
  * nodes in its module), they become parameters of that name. */
 static void
@@ -279,7 +289,10 @@ detach_weights (OnnxGroups *t, GPtrArray *live)
     }
   for (guint i = 0; i < live->len; i++)
     {
-      OnnxGroup *g = g_hash_table_lookup (t->group_of, live->pdata[i]);
+      /* Parameters join the groups of their names later. */
+      OnnxGroup *g = g_hash_table_contains (t->group_of, live->pdata[i])
+                         ? g_hash_table_lookup (t->group_of, live->pdata[i])
+                         : named_group (t, live->pdata[i]);
 
       if (g != NULL)
         g_hash_table_insert (sizes, g, GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (sizes, g)) + 1));

@@ -136,7 +136,9 @@ test_names (void)
                                        "stage.block1-0.weight",
                                        "stage.block1-0.bias",
                                        "star.scale",
-                                       "star.bias" };
+                                       "star.bias",
+                                       "part.weight",
+                                       "part.bias" };
   g_autoptr (LoomOnnx) read = read_model ("names-plain");
   g_autofree char *xml = loom_graph_write (read->graph, NULL);
   const char *first = NULL, *second = NULL;

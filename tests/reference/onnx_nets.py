@@ -284,16 +284,19 @@ class StarReLU(nn.Module):
 
 
 class Names(nn.Module):
-    """A module with a hyphen in its name, and outputs of which the first one is computed last."""
+    """A module with a hyphen in its name, outputs of which the first one is computed last, and a layer whose bias is not
+    used as it is."""
 
     def __init__(self):
         super().__init__()
         self.conv, self.bn, self.stage, self.star = nn.Conv2d(3, 4, 3, bias=False), NormAct(4), nn.Sequential(), StarReLU()
         self.stage.add_module("block1-0", nn.Conv2d(4, 5, 1))
+        self.part = nn.Linear(4, 3)
 
     def forward(self, x):
         x = self.bn(self.conv(x))
-        return self.star(self.stage(x)).mean((2, 3)), x
+        part = F.linear(x.mean((2, 3)), self.part.weight, self.part.bias.exp())
+        return self.star(self.stage(x)).mean((2, 3)), x, part
 
 
 class Masked(nn.Module):
