@@ -266,7 +266,9 @@ class Subject:
         gradloom(self.program, "export", self.path("run"), "--to", "safetensors", "-o", self.path("back.safetensors"))
         ours, theirs = load_file(self.path("back.safetensors")), self.trained.state_dict()
         net, apart = copy.deepcopy(self.trained), {name for name, p in self.trained.named_parameters() if p.grad is None}
-        net.load_state_dict({**{name: theirs[name] for name in self.unread() | apart}, **ours}, strict=True)
+        state = type(theirs)({**{name: theirs[name] for name in self.unread() | apart}, **ours})
+        state._metadata = theirs._metadata  # MNASNet asks for its version
+        net.load_state_dict(state, strict=True)
         with torch.no_grad():
             return close(first(net.eval()(self.x)).numpy(), first(self.trained.eval()(self.x)).numpy(), LOADED_TOLERANCE)
 
