@@ -121,8 +121,8 @@ name_nodes (OnnxCtx *c)
 }
 
 /* PyTorch's exporter stores equal tensors once, so zeros that are the biases of several layers would be one tied
- * weight. A reader in a module whose own weight of that name is missing from the model gets its own. Weights that
- * differ from each other are equal only if they are tied. */
+ * weight. A reader in a module whose own weight of that name is missing from the model gets its own, or the missing one
+ * that its call names. Weights that differ from each other are equal only if they are tied. */
 static void
 untie (OnnxImport *all, const Onnx__NodeProto *node)
 {
@@ -139,6 +139,12 @@ untie (OnnxImport *all, const Onnx__NodeProto *node)
       if (path == NULL)
         path = onnx_module_path (node, all->classes);
       g_autofree char *own = g_strconcat (path != NULL ? path : "", dot, NULL);
+      const char *called = onnx_called_weight (all, node, value->name);
+      if (called != NULL)
+        {
+          g_free (own);
+          own = g_strdup (called);
+        }
       if (g_str_equal (own, value->name) || !g_hash_table_contains (all->kinds, own)
           || onnx_own_value (all, own) != NULL || !onnx_tensor_is_uniform (value->constant))
         continue;

@@ -247,6 +247,26 @@ weight_of_linear (const OnnxImport *all, const Onnx__NodeProto *node)
   return name != NULL ? g_hash_table_lookup (all->targets, name) : NULL;
 }
 
+const char *
+onnx_called_weight (OnnxImport *all, const Onnx__NodeProto *node, const char *stored)
+{
+  g_autofree char *text = metadata (&node->base, NODE_METADATA, "pkg.torch.onnx.fx_node");
+  const char *found = NULL;
+
+  for (const char *p = text; p != NULL && (p = strchr (p, '%')) != NULL; p++)
+    {
+      g_autofree char *name = g_strndup (p + 1, strcspn (p + 1, ",)] "));
+      const char *target = g_hash_table_lookup (all->targets, name);
+
+      if (target == NULL || (found != NULL && g_str_equal (found, target)))
+        continue;
+      if (found != NULL || g_str_equal (target, stored) || !is_lost (all, target))
+        return NULL;
+      found = target;
+    }
+  return found;
+}
+
 /* The only parameter of the module in which a node is computed that the model lacks. */
 static const char *
 only_lost_of (OnnxImport *all, const Onnx__NodeProto *node)

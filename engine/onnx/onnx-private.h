@@ -290,6 +290,9 @@ void onnx_signature (OnnxImport *all);
 gboolean onnx_is_trained (const OnnxImport *all, const char *name, const LoomTensor *t);
 /* The name of a value in the state dict; NULL if it has none. */
 const char *onnx_state_name (const OnnxImport *all, const OnnxValue *value);
+/* The weight of the state dict that the call of a node names, if it is the only one, another one than the stored one,
+ * and not in the model; else NULL. */
+const char *onnx_called_weight (OnnxImport *all, const Onnx__NodeProto *node, const char *stored);
 /* Finds of which weights the node's tables are copies that the exporter made. */
 void onnx_claim_originals (OnnxImport *all, const Onnx__NodeProto *node);
 /* Adds sentences about weights of the state dict that are not in the model. */

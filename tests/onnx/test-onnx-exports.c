@@ -138,7 +138,9 @@ test_names (void)
                                        "star.scale",
                                        "star.bias",
                                        "part.weight",
-                                       "part.bias" };
+                                       "part.bias",
+                                       "gamma_1",
+                                       "gamma_2" };
   g_autoptr (LoomOnnx) read = read_model ("names-plain");
   g_autofree char *xml = loom_graph_write (read->graph, NULL);
   const char *first = NULL, *second = NULL;

@@ -292,11 +292,12 @@ class Names(nn.Module):
         self.conv, self.bn, self.stage, self.star = nn.Conv2d(3, 4, 3, bias=False), NormAct(4), nn.Sequential(), StarReLU()
         self.stage.add_module("block1-0", nn.Conv2d(4, 5, 1))
         self.part = nn.Linear(4, 3)
+        self.gamma_1, self.gamma_2 = (nn.Parameter(0.1 * torch.ones(3)) for _ in range(2))
 
     def forward(self, x):
         x = self.bn(self.conv(x))
         part = F.linear(x.mean((2, 3)), self.part.weight, self.part.bias.exp())
-        return self.star(self.stage(x)).mean((2, 3)), x, part
+        return self.star(self.stage(x)).mean((2, 3)), x, self.gamma_2 * torch.tanh(self.gamma_1 * part)
 
 
 class Masked(nn.Module):
