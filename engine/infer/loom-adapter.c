@@ -1,10 +1,11 @@
 /* Adapters; see the header. Names and values are those of PEFT (huggingface.co/docs/peft, LoRA's checkpoint format). */
-#include "engine/infer/loom-adapter.h"
+#include "engine/infer/adapter-private.h"
 
 #include "engine/core/loom-json.h"
 #include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/core/loom-text.h"
+#include "engine/infer/adapter-layers.h"
 #include "engine/infer/loom-run-json.h"
 #include "engine/interop/loom-safetensors.h"
 #include "engine/interop/loom-weights.h"
@@ -35,9 +36,10 @@ struct _LoomAdapter
 {
   LoomTensorFile *file;
   char *path;
-  GPtrArray *names;  /* by tensor, those of the graph */
-  double alpha;      /* NaN: each layer's rank */
-  GPtrArray *alphas; /* Alpha */
+  GPtrArray *names;       /* by tensor, those of the graph */
+  double alpha;           /* NaN: each layer's rank */
+  GPtrArray *alphas;      /* Alpha */
+  gboolean is_stabilised; /* use_rslora: the product is scaled by alpha / √r (Kalajdzievski 2023) */
 };
 
 void
@@ -82,14 +84,19 @@ plain_name (const char *name)
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
-static gboolean
-is_factor_name (const char *name)
+gboolean
+adapter_is_factor (const char *name)
 {
   return g_str_has_suffix (name, "." LOOM_LORA_A) || g_str_has_suffix (name, "." LOOM_LORA_B);
 }
 
-/* Options that change the product, and are not computed here. */
-static const char *const unread[] = { "use_rslora", "use_dora" };
+static gboolean
+is_set (const LoomRunJson *json, const char *name)
+{
+  JsonNode *node = json_object_get_member (json->object, name);
+
+  return node != NULL && JSON_NODE_HOLDS_VALUE (node) && json_node_get_boolean (node);
+}
 
 /* Keys are regular expressions for a layer's path or its end. */
 static gboolean
@@ -137,18 +144,12 @@ read_config (LoomAdapter *self, const char *folder_path, GError **error)
   if (folder == NULL || !loom_run_json_root (parser, folder, LOOM_ADAPTER_CONFIG, &shown, &json, error)
       || !loom_run_json_double (&json, "lora_alpha", FALSE, &self->alpha, error) || !read_alphas (self, &json, error))
     return FALSE;
-  for (guint i = 0; i < G_N_ELEMENTS (unread); i++)
-    {
-      JsonNode *node = json_object_get_member (json.object, unread[i]);
-
-      if (node != NULL && JSON_NODE_HOLDS_VALUE (node) && json_node_get_boolean (node))
-        return loom_refuse (error, LOOM_ERROR_DATA, "%s: %s is not supported.", shown, unread[i]);
-    }
-  return TRUE;
+  self->is_stabilised = is_set (&json, "use_rslora");
+  return !is_set (&json, "use_dora") || loom_refuse (error, LOOM_ERROR_DATA, "%s: use_dora is not supported.", shown);
 }
 
-static int
-find_tensor (const LoomAdapter *self, const char *name)
+int
+adapter_find_tensor (const LoomAdapter *self, const char *name)
 {
   for (guint i = 0; i < self->names->len; i++)
     if (g_str_equal (self->names->pdata[i], name))
@@ -169,7 +170,7 @@ name_biases (LoomAdapter *self)
         continue;
       path = g_strndup (name, strlen (name) - strlen (LOOM_ADAPTER_BIAS));
       factor = g_strconcat (path, LOOM_LORA_A, NULL);
-      if (find_tensor (self, factor) < 0)
+      if (adapter_find_tensor (self, factor) < 0)
         continue;
       g_free (self->names->pdata[i]);
       self->names->pdata[i] = g_strconcat (path, "bias", NULL);
@@ -192,7 +193,7 @@ loom_adapter_open (const char *path, GError **error)
   for (guint i = 0; i < loom_tensor_file_count (self->file); i++)
     {
       g_ptr_array_add (self->names, plain_name (loom_tensor_file_name (self->file, i)));
-      n_factors += is_factor_name (self->names->pdata[i]);
+      n_factors += adapter_is_factor (self->names->pdata[i]);
     }
   if (n_factors == 0)
     return loom_refuse_null (error, LOOM_ERROR_DATA,
@@ -221,32 +222,6 @@ loom_adapter_tensor (LoomAdapter *self, guint i, GError **error)
 }
 
 /* ---- layers ------------------------------------------------------------------ */
-
-static gboolean
-is_linear (const LoomNetNode *node)
-{
-  return node->op != NULL && g_str_equal (node->op->name, "linear");
-}
-
-/* A weight that two layers compute with cannot be changed for one of them. (transfer full), by node. */
-static gboolean *
-find_adaptable (const LoomNet *net)
-{
-  const guint n = loom_net_n_nodes (net);
-  gboolean *can = g_new0 (gboolean, n + 1);
-
-  for (guint i = 0; i < n; i++)
-    can[i] = is_linear (loom_net_node (net, i)) && loom_net_find_weight (net, i, "weight") >= 0;
-  for (guint i = 0; i < n; i++)
-    for (guint k = 0; k < loom_net_node (net, i)->n_inputs; k++)
-      {
-        const LoomNetSource *source = &loom_net_node (net, i)->input[k];
-
-        if (source->node != G_MAXUINT && loom_net_is_weight (net, source))
-          can[source->node] = FALSE;
-      }
-  return can;
-}
 
 static void
 set_layer (LoomGraph *graph, guint64 serial, gint64 rank, double alpha)
@@ -325,22 +300,23 @@ loom_adapter_add (LoomGraph *graph, gint64 rank, double alpha, const char *patte
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
   g_autoptr (GArray) layers = g_array_new (FALSE, FALSE, sizeof (Layer));
   g_auto (GStrv) list = patterns != NULL ? g_strsplit (patterns, ",", -1) : NULL;
-  g_autofree gboolean *can = find_adaptable (net);
+  g_autofree Adaptable *can = adapter_find_layers (net);
   gboolean found = FALSE;
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomNetNode *node = loom_net_node (net, i);
-      const gboolean wanted = can[i] && matches (list, node->path);
+      /* Merged, a tied weight is no longer tied, so it is not chosen unasked. */
+      const gboolean wanted = can[i] >= (list != NULL ? ADAPT_TIED : ADAPT_OWN) && matches (list, node->path);
 
-      if (!is_linear (node))
+      if (!adapter_is_linear (node))
         continue;
       note_layer (layers, node, wanted ? rank : 0, wanted ? alpha : 0);
       found |= wanted;
     }
   if (!found)
     return loom_refuse (error, LOOM_ERROR_USAGE,
-                        patterns != NULL ? "--lora-layers %s matches no linear layer with weights of its own."
+                        patterns != NULL ? "--lora-layers %s matches no linear layer with weights."
                                          : "--lora: the graph has no linear layer with weights of its own.",
                         patterns);
   return set_layers (graph, layers, LOOM_ERROR_USAGE, "--lora-layers", error);
@@ -399,8 +375,37 @@ check_names (const LoomAdapter *self, const LoomGraph *graph, GError **error)
         continue;
       path = g_strndup (name, strlen (name) - strlen (LOOM_LORA_A));
       other = g_strconcat (path, g_str_has_suffix (name, LOOM_LORA_A) ? LOOM_LORA_B : LOOM_LORA_A, NULL);
-      if (find_tensor (self, other) < 0)
+      if (adapter_find_tensor (self, other) < 0)
         return loom_refuse (error, LOOM_ERROR_DATA, "“%s” has “%s” without “%s”.", self->path, name, other);
+    }
+  return TRUE;
+}
+
+/* Weights that were trained with the factors are trained with them again: a group of <train> names each. */
+static gboolean
+add_groups (const LoomAdapter *self, LoomGraph *graph)
+{
+  LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+
+  for (guint i = 0; train != NULL && i < loom_net_n_weights (net); i++)
+    {
+      const LoomNetWeight *weight = loom_net_weight (net, i);
+      gboolean matched = FALSE;
+
+      if (weight->is_factor || weight->is_buffer || adapter_find_tensor (self, weight->name) < 0)
+        continue;
+      for (guint k = 0; k < loom_element_n_children (train); k++)
+        {
+          const LoomElement *child = loom_element_child (train, k);
+
+          matched |= loom_element_tag (child) == LOOM_TAG_GROUP && loom_element_get (child, "match") != NULL
+                     && loom_train_pattern_matches (loom_element_get (child, "match"), weight->name);
+        }
+      if (!matched)
+        loom_edit_free (loom_graph_apply (
+            graph, loom_edit_insert (train, 0, loom_element_new (LOOM_TAG_GROUP, "match", weight->name, NULL))));
     }
   return TRUE;
 }
@@ -411,38 +416,42 @@ loom_adapter_attach (LoomAdapter *self, LoomGraph *graph, GError **error)
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
   g_autoptr (GArray) layers = g_array_new (FALSE, FALSE, sizeof (Layer));
-  g_autofree gboolean *can = find_adaptable (net);
+  g_autofree Adaptable *can = adapter_find_layers (net);
+  g_autoptr (GHashTable) known = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomNetNode *node = loom_net_node (net, i);
-      g_autofree char *name = g_strconcat (node->path, "." LOOM_LORA_A, NULL);
-      const int at = can[i] ? find_tensor (self, name) : -1;
+      g_autofree char *layer = adapter_layer_name (net, i), *name = g_strconcat (layer, "." LOOM_LORA_A, NULL);
+      const int at = can[i] != ADAPT_NO ? adapter_find_tensor (self, name) : -1;
+      const gint64 rank = at >= 0 ? loom_tensor_file_type (self->file, (guint)at).shape.dim[0].coef : 0;
       double alpha = 0;
 
-      if (!is_linear (node))
+      if (!adapter_is_linear (node))
         continue;
-      if (at >= 0 && !find_alpha (self, node->path, &alpha, error))
+      if (at >= 0 && !find_alpha (self, layer, &alpha, error))
         return FALSE;
-      note_layer (layers, node, at >= 0 ? loom_tensor_file_type (self->file, (guint)at).shape.dim[0].coef : 0, alpha);
+      if (self->is_stabilised)
+        alpha = (isnan (alpha) ? (double)rank : alpha) * sqrt ((double)rank);
+      note_layer (layers, node, rank, alpha);
+      if (can[i] != ADAPT_NO)
+        g_hash_table_add (known, g_steal_pointer (&layer));
     }
   for (guint i = 0; i < self->names->len; i++)
     {
       const char *name = self->names->pdata[i];
       g_autofree char *path = g_strndup (name, strlen (name) - MIN (strlen (name), strlen ("." LOOM_LORA_A)));
-      const int node = loom_net_find (net, path);
 
       if (g_str_has_suffix (name, "." LOOM_LORA_A) && loom_net_weight_named (net, name) == NULL
-          && (node < 0 || !can[node]))
+          && !g_hash_table_contains (known, path))
         return loom_refuse (error, LOOM_ERROR_DATA,
                             "“%s” has factors for the layer “%s”, but the graph has no linear layer of this name with "
-                            "weights of its own.",
+                            "weights.",
                             self->path, path);
     }
-  return set_layers (graph, layers, LOOM_ERROR_DATA, self->path, error) && check_names (self, graph, error);
+  return set_layers (graph, layers, LOOM_ERROR_DATA, self->path, error) && check_names (self, graph, error)
+         && add_groups (self, graph);
 }
-
-/* ---- merging ------------------------------------------------------------------ */
 
 gboolean
 loom_adapter_is_in (const LoomGraph *graph)
@@ -464,186 +473,10 @@ loom_adapter_detach (LoomGraph *graph)
   g_autoptr (GArray) layers = g_array_new (FALSE, FALSE, sizeof (Layer));
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
-    if (is_linear (loom_net_node (net, i)) && loom_infer_is_set (loom_net_infer (net, i), "lora_rank"))
+    if (adapter_is_linear (loom_net_node (net, i)) && loom_infer_is_set (loom_net_infer (net, i), "lora_rank"))
       note_layer (layers, loom_net_node (net, i), 0, 0);
   for (guint i = 0; i < layers->len; i++)
     set_layer (graph, g_array_index (layers, Layer, i).serial, 0, 0);
-}
-
-/* weight [out, in], or [in, out] if turned, plus scale · B A, with A [r, in] and B [out, r]. Sums are in f64. */
-static LoomTensor *
-add_product (const LoomTensor *weight, const LoomTensor *a, const LoomTensor *b, double scale, gboolean turned,
-             GError **error)
-{
-  const gint64 rank = a->dim[0], in = a->dim[1], out = b->dim[0];
-  g_autoptr (LoomTensor) sum = loom_tensor_convert (weight, LOOM_F64, FALSE, error);
-  g_autoptr (LoomTensor) first = loom_tensor_convert (a, LOOM_F64, FALSE, error);
-  g_autoptr (LoomTensor) second = loom_tensor_convert (b, LOOM_F64, FALSE, error);
-
-  if (sum == NULL || first == NULL || second == NULL)
-    return NULL;
-  double *y = sum->data;
-  const double *x = first->data, *z = second->data;
-  for (gint64 o = 0; o < out; o++)
-    for (gint64 r = 0; r < rank; r++)
-      for (gint64 i = 0; i < in; i++)
-        y[turned ? i * out + o : o * in + i] += scale * z[o * rank + r] * x[r * in + i];
-  return loom_tensor_convert (sum, weight->dtype, FALSE, error);
-}
-
-typedef struct
-{
-  LoomAdapter *adapter; /* may be NULL */
-  LoomTensorFile *weights;
-  const char *path; /* of the weights */
-} Sources;
-
-/* A tensor of the adapter, else of the weights; NULL without an error if neither has it. */
-static LoomTensor *
-take (const Sources *from, const char *name, GError **error)
-{
-  int at = from->adapter != NULL ? find_tensor (from->adapter, name) : -1;
-
-  if (at >= 0)
-    return loom_adapter_tensor (from->adapter, (guint)at, error);
-  at = loom_tensor_file_find (from->weights, name);
-  return at >= 0 ? loom_tensor_file_tensor (from->weights, (guint)at, error) : NULL;
-}
-
-static gboolean
-has_dims (const LoomTensor *t, gint64 rows, gint64 columns)
-{
-  return t->rank == 2 && t->dim[0] == rows && t->dim[1] == columns;
-}
-
-/* The merged weight of a node; NULL with an error, or without one if it has no factors. */
-static LoomTensor *
-merge_node (const Sources *from, const LoomNet *net, guint node, GError **error)
-{
-  const char *path = loom_net_node (net, node)->path;
-  const LoomInfer *infer = loom_net_infer (net, node);
-  g_autofree char *name = g_strconcat (path, ".weight", NULL), *name_a = g_strconcat (path, "." LOOM_LORA_A, NULL),
-                  *name_b = g_strconcat (path, "." LOOM_LORA_B, NULL);
-  const gboolean turned = g_str_equal (loom_infer_string (infer, "weight_layout"), "in_out");
-  const gint64 rank = loom_infer_is_set (infer, "lora_rank") ? loom_infer_int (infer, "lora_rank") : 0;
-  GError *local = NULL;
-
-  if (rank == 0)
-    return NULL;
-  g_autoptr (LoomTensor) weight = take (from, name, &local);
-  g_autoptr (LoomTensor) a = local == NULL ? take (from, name_a, &local) : NULL;
-  g_autoptr (LoomTensor) b = local == NULL ? take (from, name_b, &local) : NULL;
-  if (local != NULL)
-    {
-      g_propagate_error (error, local);
-      return NULL;
-    }
-  if (weight == NULL || a == NULL || b == NULL)
-    return loom_refuse_null (error, LOOM_ERROR_DATA, "The weights in %s have no %s.", from->path,
-                             weight == NULL ? name
-                             : a == NULL    ? name_a
-                                            : name_b);
-  if (weight->rank != 2 || !has_dims (a, rank, weight->dim[turned ? 0 : 1])
-      || !has_dims (b, weight->dim[turned ? 1 : 0], rank))
-    return loom_refuse_null (error, LOOM_ERROR_DATA, "The factors of “%s” do not fit its weight.", path);
-  return add_product (weight, a, b, loom_infer_float (infer, "lora_alpha") / (double)rank, turned, error);
-}
-
-static void
-put (GPtrArray *tensors, const char *name, LoomTensor *tensor)
-{
-  for (guint i = 0; i < tensors->len; i++)
-    if (g_str_equal (((LoomNamedTensor *)tensors->pdata[i])->name, name))
-      {
-        loom_named_tensor_free (tensors->pdata[i]);
-        tensors->pdata[i] = loom_named_tensor_new (name, tensor);
-        return;
-      }
-  g_ptr_array_add (tensors, loom_named_tensor_new (name, tensor));
-}
-
-/* All tensors of the weights' file, then of the adapter, but no factors. names: the net's weights that are none. */
-static GPtrArray *
-read_whole (const Sources *from, const GPtrArray *names, GError **error)
-{
-  g_autoptr (GPtrArray) tensors = loom_named_tensors_new ();
-  g_autoptr (GHashTable) whole = g_hash_table_new (g_str_hash, g_str_equal);
-
-  for (guint i = 0; i < names->len; i++)
-    g_hash_table_add (whole, names->pdata[i]);
-  for (guint i = 0; i < loom_tensor_file_count (from->weights); i++)
-    {
-      const char *name = loom_tensor_file_name (from->weights, i);
-      g_autoptr (LoomTensor) tensor = NULL;
-
-      if (is_factor_name (name) && !g_hash_table_contains (whole, name))
-        continue;
-      tensor = loom_tensor_file_tensor (from->weights, i, error);
-      if (tensor == NULL)
-        return NULL;
-      g_ptr_array_add (tensors, loom_named_tensor_new (name, tensor));
-    }
-  for (guint i = 0; from->adapter != NULL && i < from->adapter->names->len; i++)
-    {
-      const char *name = from->adapter->names->pdata[i];
-      g_autoptr (LoomTensor) tensor = NULL;
-
-      if (is_factor_name (name) && !g_hash_table_contains (whole, name))
-        continue;
-      tensor = loom_adapter_tensor (from->adapter, i, error);
-      if (tensor == NULL)
-        return NULL;
-      put (tensors, name, tensor);
-    }
-  return g_steal_pointer (&tensors);
-}
-
-GPtrArray *
-loom_adapter_merge (LoomAdapter *self, LoomGraph *graph, const char *weights, GError **error)
-{
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomTensorFile) file = NULL;
-  g_autoptr (LoomNet) net = NULL;
-  g_autoptr (GPtrArray) tensors = NULL, names = g_ptr_array_new ();
-  g_autofree gboolean *can = NULL;
-  Sources from = { .adapter = self, .path = weights };
-
-  if (self != NULL && !loom_adapter_attach (self, graph, error))
-    return NULL;
-  net = loom_net_new (graph, NULL, faults);
-  can = find_adaptable (net);
-  from.weights = file = loom_tensor_file_open (weights, error);
-  if (file == NULL)
-    return NULL;
-  for (guint i = 0; i < loom_net_n_weights (net); i++)
-    if (!loom_net_weight (net, i)->is_factor)
-      g_ptr_array_add (names, loom_net_weight (net, i)->name);
-  g_free (loom_weights_fit_names (file, (const char *const *)names->pdata, names->len));
-  tensors = read_whole (&from, names, error);
-  if (tensors == NULL)
-    return NULL;
-  for (guint i = 0; i < loom_net_n_nodes (net); i++)
-    {
-      g_autoptr (GError) local = NULL;
-      g_autoptr (LoomTensor) merged = is_linear (loom_net_node (net, i)) ? merge_node (&from, net, i, &local) : NULL;
-      g_autofree char *name = g_strconcat (loom_net_node (net, i)->path, ".weight", NULL);
-
-      if (local != NULL)
-        {
-          g_propagate_error (error, g_steal_pointer (&local));
-          return NULL;
-        }
-      if (merged == NULL)
-        continue;
-      if (!can[i])
-        return loom_refuse_null (error, LOOM_ERROR_DATA,
-                                 "The factors of “%s” cannot be added to its weight, with which another layer computes "
-                                 "too.",
-                                 loom_net_node (net, i)->path);
-      put (tensors, name, merged);
-    }
-  loom_adapter_detach (graph);
-  return g_steal_pointer (&tensors);
 }
 
 /* ---- writing ------------------------------------------------------------------ */
@@ -681,7 +514,7 @@ char *
 loom_adapter_config (const LoomNet *net, const char *const *names, gboolean has_biases)
 {
   g_autoptr (LoomJson) json = loom_json_new ();
-  g_autoptr (GPtrArray) layers = g_ptr_array_new ();
+  g_autoptr (GPtrArray) layers = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GArray) ranks = g_array_new (FALSE, FALSE, sizeof (double));
   g_autoptr (GArray) alphas = g_array_new (FALSE, FALSE, sizeof (double));
   gboolean turned = FALSE;
@@ -689,14 +522,16 @@ loom_adapter_config (const LoomNet *net, const char *const *names, gboolean has_
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomInfer *infer = loom_net_infer (net, i);
+      g_autofree char *layer = adapter_layer_name (net, i);
       double rank, alpha;
 
-      if (!is_linear (loom_net_node (net, i)) || !loom_infer_is_set (infer, "lora_rank"))
+      if (!adapter_is_linear (loom_net_node (net, i)) || !loom_infer_is_set (infer, "lora_rank")
+          || g_ptr_array_find_with_equal_func (layers, layer, g_str_equal, NULL))
         continue;
       rank = (double)loom_infer_int (infer, "lora_rank");
       alpha = loom_infer_float (infer, "lora_alpha");
       turned = layers->len == 0 ? g_str_equal (loom_infer_string (infer, "weight_layout"), "in_out") : turned;
-      g_ptr_array_add (layers, (gpointer)loom_net_node (net, i)->path);
+      g_ptr_array_add (layers, g_steal_pointer (&layer));
       g_array_append_val (ranks, rank);
       g_array_append_val (alphas, alpha);
     }

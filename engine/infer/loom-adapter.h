@@ -30,7 +30,8 @@ LoomTensor *loom_adapter_tensor (LoomAdapter *self, guint i, GError **error);
 gboolean loom_adapter_attach (LoomAdapter *self, LoomGraph *graph, GError **error);
 
 /* Sets lora_rank and lora_alpha of all linear layers with weights of their own, or of those whose paths match one of
- * the patterns, separated by commas. USAGE: none matches, or only some copies of a layer. */
+ * the patterns, separated by commas, also if they share their weight. USAGE: none matches, or only some copies of a
+ * layer. */
 gboolean loom_adapter_add (LoomGraph *graph, gint64 rank, double alpha, const char *patterns, GError **error);
 
 /* TRUE if layers of the graph have lora_rank. */
@@ -38,7 +39,8 @@ gboolean loom_adapter_is_in (const LoomGraph *graph);
 /* Removes them from all layers. */
 void loom_adapter_detach (LoomGraph *graph);
 /* Reads a file of weights, adds the products of the factors, which are in that file or in the adapter (which may be
- * NULL), and removes lora_rank and lora_alpha from the graph. Returns all weights, LoomNamedTensor. */
+ * NULL), and removes lora_rank and lora_alpha from the graph, and wires that tie a weight of which that changes one.
+ * Returns all weights, LoomNamedTensor. */
 GPtrArray *loom_adapter_merge (LoomAdapter *self, LoomGraph *graph, const char *weights, GError **error);
 
 /* The text of adapter_config.json for a net. names: what was trained besides factors; NULL-terminated.

@@ -159,6 +159,72 @@ test_lora (void)
   g_autofree char *graph = NULL;
   g_assert_true (g_file_get_contents ("again/graph.xml", &graph, NULL, NULL));
   g_assert_nonnull (strstr (graph, "lora_rank=\"2\" lora_alpha=\"3\""));
+
+  /* What was trained with the factors belongs to the adapter again. */
+  g_assert_nonnull (strstr (graph, "<group match=\"head.weight\"/>"));
+  assert_same ("run/adapter/adapter_model.safetensors", "again/adapter/adapter_model.safetensors",
+               "base_model.model.head.weight", TRUE);
+}
+
+/* A graph with a tie, or with another end of a line. (transfer full) */
+static char *
+replaced (const char *from, const char *to)
+{
+  g_autoptr (GString) text = g_string_new (GRAPH (""));
+
+  g_assert_cmpint (g_string_replace (text, from, to, 0), ==, 1);
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+/* Layers that share a weight have factors of their own; merged, they share it no longer. */
+static void
+test_tied (void)
+{
+  static const char *const layers[] = { "first,same", "first", "same" };
+  g_autofree char *untied = replaced ("<wire from=\"first.weight\" to=\"same.weight\"/>", "");
+
+  cli_write ("graph.xml", GRAPH (""));
+  cli_write ("untied.xml", untied);
+  cli_expect (0, NULL, "train", "graph.xml", "--epochs", "1", "--out", "tied-base");
+  for (guint i = 0; i < G_N_ELEMENTS (layers); i++)
+    {
+      g_autofree char *run = g_strdup_printf ("tied-%u", i), *adapter = g_build_filename (run, "adapter", NULL);
+      g_autofree char *merged = g_strconcat (run, ".safetensors", NULL);
+
+      cli_expect (0, NULL, "train", "graph.xml", "--weights", "tied-base/weights.safetensors", "--lora", "2",
+                  "--lora-layers", layers[i], "--out", run);
+      const double is = LOSS (run);
+      g_assert_cmpfloat (fabs (LOSS ("tied-base") - is), >, 1e-4);
+      g_assert_cmpfloat_with_epsilon (
+          LOSS ("graph.xml", "--weights", "tied-base/weights.safetensors", "--adapter", adapter), is, 2e-6);
+      cli_expect (0, NULL, "export", run, "--to", "safetensors", "-o", merged);
+      g_assert_cmpfloat_with_epsilon (LOSS ("untied.xml", "--weights", merged), is, 2e-6);
+      g_autoptr (LoomTensor) base = cli_weight ("tied-base/weights.safetensors", "first.weight");
+      g_autoptr (LoomTensor) first = cli_weight (merged, "first.weight"), same = cli_weight (merged, "same.weight");
+      g_assert_cmpint (loom_tensor_equal_bits (base, first), ==, i == 2);
+      g_assert_cmpint (loom_tensor_equal_bits (base, same), ==, i == 1);
+    }
+}
+
+/* Copies with one weight are one layer, with the name that PyTorch gives it. */
+static void
+test_shared (void)
+{
+  g_autofree char *shared = replaced ("repeat=\"2\"", "repeat=\"2\" share=\"true\"");
+
+  cli_write ("shared.xml", shared);
+  cli_expect (0, NULL, "train", "shared.xml", "--epochs", "1", "--out", "shared-base");
+  cli_expect (0, NULL, "train", "shared.xml", "--weights", "shared-base/weights.safetensors", "--lora", "2",
+              "--lora-layers", "body.*.fc", "--out", "shared");
+  g_autoptr (LoomTensor) a
+      = cli_weight ("shared/adapter/adapter_model.safetensors", "base_model.model.body.fc.lora_A.weight");
+  g_assert_nonnull (a);
+  const double is = LOSS ("shared");
+  g_assert_cmpfloat (fabs (LOSS ("shared-base") - is), >, 1e-4);
+  g_assert_cmpfloat_with_epsilon (
+      LOSS ("shared.xml", "--weights", "shared-base/weights.safetensors", "--adapter", "shared/adapter"), is, 2e-6);
+  cli_expect (0, NULL, "export", "shared", "--to", "safetensors", "-o", "shared.safetensors");
+  g_assert_cmpfloat_with_epsilon (LOSS ("shared.xml", "--weights", "shared.safetensors"), is, 2e-6);
 }
 
 /* Writes a safetensors file of zeros, [2, 2] each. names: separated by spaces. */
@@ -253,6 +319,12 @@ test_patterns (void)
       if (strstr (graph, want) == NULL)
         g_error ("%s: %s", good[i].alphas, graph);
     }
+  /* rsLoRA scales by alpha / √r. */
+  write_config ("{},\"use_rslora\":true");
+  cli_expect (0, NULL, "train", "hand.xml", "--adapter", "pattern", "--epochs", "0", "--out", "pattern-rs");
+  g_autofree char *stabilised = NULL;
+  g_assert_true (g_file_get_contents ("pattern-rs/graph.xml", &stabilised, NULL, NULL));
+  g_assert_nonnull (strstr (stabilised, "lora_rank=\"2\" lora_alpha=\"22.62741"));
   write_config ("{\"fc\":\"five\"}");
   cli_expect (1, "“fc” is not a number", "train", "hand.xml", "--adapter", "pattern");
   write_config ("{\"f(\":5}");
@@ -359,7 +431,6 @@ test_refused (void)
   cli_write ("graph.xml", GRAPH (""));
   cli_expect (0, NULL, "train", "graph.xml", "--epochs", "0", "--lora", "1", "--out", "lora");
   cli_expect (2, "matches no linear layer", "train", "graph.xml", "--lora", "1", "--lora-layers", "hed");
-  cli_expect (2, "weights of its own", "train", "graph.xml", "--lora", "1", "--lora-layers", "first,same");
   cli_expect (2, "only some of them", "train", "graph.xml", "--lora", "1", "--lora-layers", "body.0.fc");
   cli_expect (2, "--lora-alpha", "train", "graph.xml", "--lora-alpha", "3");
   cli_expect (0, NULL, "train", "graph.xml", "--epochs", "0", "--out", "plain");
@@ -383,6 +454,8 @@ TEST_FILE (argc, argv)
   cli_enter ();
   g_test_add_func ("/cli/adapter/freeze", test_freeze);
   g_test_add_func ("/cli/adapter/lora", test_lora);
+  g_test_add_func ("/cli/adapter/tied", test_tied);
+  g_test_add_func ("/cli/adapter/shared", test_shared);
   g_test_add_func ("/cli/adapter/by-hand", test_by_hand);
   g_test_add_func ("/cli/adapter/unknown", test_unknown);
   g_test_add_func ("/cli/adapter/patterns", test_patterns);
