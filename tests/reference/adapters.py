@@ -1,0 +1,147 @@
+"""Adapters of LoRA, written and read by Gradloom and by PEFT.
+
+  adapters.py --program PATH
+
+A network is trained with factors, and PEFT loads the adapter on the same base; PEFT's adapters are merged by `gradloom
+export`, attached to a run, and written again. Outputs agree within 1e-6, tensors that are written again are the same.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import torch
+from peft import LoraConfig, PeftModel, get_peft_model
+from safetensors.torch import load_file
+
+GRAPH = """<?xml version="1.0" encoding="UTF-8"?>
+<graph xmlns="urn:gradloom:graph" version="1">
+  <module name="layer"><node id="x" op="module_input"/><node id="fc" op="linear" out_features="8"/>
+    <node id="act" op="tanh"/><node id="y" op="module_output"/>
+    <wire from="x" to="fc"/><wire from="fc" to="act"/><wire from="act" to="y"/></module>
+  <module name="again"><node id="x" op="module_input"/><node id="fc" op="linear" out_features="8"/>
+    <node id="act" op="tanh"/><node id="y" op="module_output"/>
+    <wire from="x" to="fc"/><wire from="fc" to="act"/><wire from="act" to="y"/></module>
+  <node id="data" op="dataset" source="spirals" n="300"/>
+  <node id="first" op="linear" out_features="8"/><node id="body" module="layer" repeat="2"/>
+  <node id="twice" module="again" repeat="2" share="true"/>
+  <node id="here" op="linear" out_features="8"/><node id="there" op="linear" out_features="8"/>
+  <node id="head" op="linear" out_features="2"/><node id="loss" op="cross_entropy"/>
+  <wire from="data.x" to="first"/><wire from="first" to="body"/><wire from="body" to="twice"/>
+  <wire from="twice" to="here"/><wire from="here" to="there.input"/><wire from="here.weight" to="there.weight"/>
+  <wire from="there" to="head"/><wire from="head" to="loss.input"/><wire from="data.y" to="loss.target"/>
+  <train loss="loss" optimizer="adam" lr="0.02" epochs="2" batch_size="20" seed="1">%s</train>
+</graph>"""
+TIE = '<wire from="here.weight" to="there.weight"/>'
+
+# Options of gradloom train, and the groups that are trained with factors.
+OURS = [("", ["--lora", "2"]), ('<group match="head"/>', ["--lora", "3", "--lora-alpha", "5", "--lora-layers", "body.*.fc"]),
+        ('<group match="head.bias"/><group match="first.bias"/>', ["--lora", "2", "--lora-layers", "first,body.*.fc"]),
+        ("", ["--lora", "2", "--lora-layers", "here,there,twice.*.fc"]), ("", ["--lora", "2", "--lora-layers", "there"])]
+THEIRS = {"plain": {"r": 3, "lora_alpha": 7, "target_modules": ["first", "fc"]},
+          "head": {"r": 2, "target_modules": ["fc"], "modules_to_save": ["head"]},
+          "biases": {"r": 2, "target_modules": ["fc"], "bias": "lora_only"},
+          "all layers": {"r": 2, "target_modules": "all-linear"},
+          "patterns": {"r": 2, "target_modules": ["fc", "head"], "rank_pattern": {"head": 4}, "alpha_pattern": {"head": 3}},
+          "one of a tie": {"r": 2, "target_modules": ["there"]}, "rsLoRA": {"r": 4, "target_modules": ["fc"], "use_rslora": True}}
+
+
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        return torch.tanh(self.fc(x))
+
+
+class Net(torch.nn.Module):
+    def __init__(self, weights):
+        super().__init__()
+        self.first, self.head = torch.nn.Linear(2, 8), torch.nn.Linear(8, 2)
+        self.body, self.twice = torch.nn.ModuleList([Layer(), Layer()]), Layer()
+        self.here, self.there = torch.nn.Linear(8, 8), torch.nn.Linear(8, 8)
+        self.there.weight = self.here.weight
+        state = load_file(weights)
+        self.load_state_dict({"there.weight": state["here.weight"], **state})
+
+    def forward(self, x):
+        for layer in [self.first, *self.body, self.twice, self.twice, self.here, self.there, self.head]:
+            x = layer(x)
+        return x
+
+
+def run(program, *words):
+    done = subprocess.run([program, *words], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(done.stderr)
+
+
+def outputs(program, graph, weights):
+    run(program, "run", graph, "--weights", weights, "--in", "data.x=x.npy", "--out", "head=y.npy")
+    return torch.from_numpy(np.load("y.npy"))
+
+
+def distance(a, b):
+    return (a - b).abs().max().item()
+
+
+def check_ours(program, x, i, group, options):
+    with open(f"g{i}.xml", "w") as file:
+        file.write(GRAPH % group)
+    run(program, "train", f"g{i}.xml", "--weights", "base/weights.safetensors", *options, "--out", f"run{i}")
+    theirs = PeftModel.from_pretrained(Net("base/weights.safetensors"), f"run{i}/adapter").eval()(x)
+    return distance(theirs, outputs(program, f"run{i}/graph.xml", f"run{i}/weights.safetensors")), 0.0
+
+
+def check_theirs(program, x, name, options):
+    model = get_peft_model(Net("base/weights.safetensors"), LoraConfig(init_lora_weights=False, **options)).eval()
+    folder = name.replace(" ", "-")
+    with torch.no_grad():
+        for parameter in (p for p in model.parameters() if p.requires_grad):
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    model.save_pretrained(folder)
+    want = model(x)
+    run(program, "train", "graph.xml", "--weights", "base/weights.safetensors", "--adapter", folder, "--epochs", "0", "--out",
+        folder + "-run")
+    off = distance(want, outputs(program, folder + "-run/graph.xml", folder + "-run/weights.safetensors"))
+    run(program, "export", "graph.xml", "--weights", "base/weights.safetensors", "--adapter", folder, "--to", "safetensors",
+        "-o", folder + ".safetensors")
+    off = max(off, distance(want, outputs(program, "untied.xml", folder + ".safetensors")))
+    again = PeftModel.from_pretrained(Net("base/weights.safetensors"), folder + "-run/adapter").eval()
+    return off, distance(want, again(x))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", required=True)
+    parser.add_argument("--only", default="")
+    args = parser.parse_args()
+    program, failed = os.path.abspath(args.program), 0
+    torch.manual_seed(0)
+    with tempfile.TemporaryDirectory() as folder, torch.no_grad():
+        os.chdir(folder)
+        x = torch.randn(9, 2)
+        np.save("x.npy", x.numpy())
+        for name, text in {"graph.xml": GRAPH % "", "untied.xml": (GRAPH % "").replace(TIE, "")}.items():
+            with open(name, "w") as file:
+                file.write(text)
+        run(program, "train", "graph.xml", "--out", "base")
+        jobs = [(" ".join([*options, group]), check_ours, (i, group, options)) for i, (group, options) in enumerate(OURS)]
+        jobs += [(name, check_theirs, (name, options)) for name, options in THEIRS.items()]
+        for name, check, arguments in jobs:
+            if args.only not in name:
+                continue
+            off, again = check(program, x, *arguments)
+            good = off < 1e-6 and again < 1e-6
+            failed += not good
+            print(f"{'agrees' if good else 'DIFFERS'}  {name}: {off:.1e}, written again {again:.1e}", flush=True)
+    print(f"adapters: {failed} differ")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
