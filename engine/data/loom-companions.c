@@ -41,11 +41,12 @@ find_split (const char *base, const LoomCompanionLayout *layout, guint split)
   return NULL;
 }
 
-/* Of the folders in VOCdevkit the last year's. */
+/* Of the folders in VOCdevkit, which is the path or in it, the last year's. */
 static char *
 find_voc (const char *path)
 {
-  g_autofree char *kit = g_build_filename (path, "VOCdevkit", NULL), *last = NULL;
+  g_autofree char *below = g_build_filename (path, "VOCdevkit", NULL), *last = NULL;
+  const char *kit = loom_path_is_folder (below) ? below : path;
   g_auto (GStrv) names = loom_path_names (kit, NULL);
 
   for (guint i = 0; names != NULL && names[i] != NULL; i++)

@@ -22,8 +22,8 @@ typedef struct
   guint n[LOOM_N_SPLITS];      /* if n[val] is 0, the training pictures are still to be divided */
 } LoomCompanions;
 
-/* The layout that a folder has; *base (transfer full) is where its folders are: path, or VOCdevkit/VOC… in it. NULL if
- * it has none. */
+/* The layout that a folder has; *base (transfer full) is where its folders are: path, or VOCdevkit/VOC… or VOC… in it.
+ * NULL if it has none. */
 const LoomCompanionLayout *
 loom_companions_layout (const char *path, const LoomCompanionLayout *layouts, guint n, char **base);
 /* Lists the files. DATA: a picture without its file, or none at all. A list whose first picture has no file, as that of

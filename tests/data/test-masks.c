@@ -109,6 +109,7 @@ static void
 test_voc (void)
 {
   static const char *const strv[] = { "path", "voc", "size", "8", "color", "grey", NULL };
+  static const char *const below[] = { "/VOCdevkit", "/VOCdevkit/VOC2012" };
   guint8 values[SIDE * SIDE];
   g_autoptr (LoomDataset) dataset = NULL;
   g_autoptr (GPtrArray) read = NULL;
@@ -123,6 +124,15 @@ test_voc (void)
   write_text ("voc/VOCdevkit/VOC2012/ImageSets/Segmentation/train.txt", "a\n");
   write_text ("voc/VOCdevkit/VOC2012/ImageSets/Segmentation/val.txt", "b\r\n");
   write_text ("voc/VOCdevkit/VOC2012/ImageSets/Segmentation/test.txt", "absent\n");
+  /* The folder that has VOCdevkit, that folder, or the year's. */
+  for (guint i = 0; i < G_N_ELEMENTS (below); i++)
+    {
+      g_autofree char *path = g_strconcat ("voc", below[i], NULL);
+      const char *const other[] = { "path", path, "size", "8", "color", "grey", NULL };
+      g_autoptr (LoomDataset) same = open_good (other);
+
+      g_assert_cmpint (loom_dataset_count (same, LOOM_SPLIT_VAL), ==, 1);
+    }
   dataset = open_good (strv);
   g_assert_cmpint (loom_dataset_count (dataset, LOOM_SPLIT_TRAIN), ==, 1);
   g_assert_cmpint (loom_dataset_count (dataset, LOOM_SPLIT_VAL), ==, 1);
