@@ -99,21 +99,21 @@ static gboolean
 choose_split_by (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *path,
                  LoomCsvColumns *columns, GError **error)
 {
-  const char *split = loom_option_string (klass, options, "split"),
+  const char *split = loom_option_string (klass, options, "split_kind"),
              *by = loom_option_string (klass, options, "split_by");
 
   columns->split_by = *by != '\0' ? find_column (columns, by) : -1;
   if (*by != '\0' && g_str_equal (split, "random"))
-    g_set_error (
-        error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-        "The data set csv has split_by=\"%s\", but split=\"random\" uses no column. Set split to group, time or "
-        "stratified.",
-        by);
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                 "The data set csv has split_by=\"%s\", but split_kind=\"random\" uses no column. Set split_kind to "
+                 "group, time or "
+                 "stratified.",
+                 by);
   else if (*by != '\0' && columns->split_by < 0)
     loom_error_set_quoting (error, LOOM_ERROR_DATA, "“%s” has no column “%s”, which split_by names.", path, by);
   else if (*by == '\0' && (g_str_equal (split, "group") || g_str_equal (split, "time")))
     loom_refuse (error, LOOM_ERROR_SCHEMA,
-                 "The data set csv has split=\"%s\", which needs the name of a column: set split_by.", split);
+                 "The data set csv has split_kind=\"%s\", which needs the name of a column: set split_by.", split);
   else
     return TRUE;
   return FALSE;

@@ -45,7 +45,7 @@ static const LoomDatasetParam params[] = {
     .doc = "class: y i64 [B], from whole numbers or names; names, and numbers with large gaps such as codes, are "
            "numbered in order. float: y f32 [B, targets]." },
   LOOM_DEALT_PARAMS ("rows", "0.2", ""),
-  { .name = "split",
+  { .name = "split_kind",
     .type = LOOM_DATASET_ENUM,
     .def = "random",
     .choices = loom_deal_kinds,
@@ -56,9 +56,9 @@ static const LoomDatasetParam params[] = {
   { .name = "split_by",
     .type = LOOM_DATASET_STRING,
     .def = "",
-    .doc
-    = "The column that split uses, for group and time; a column of x only if features names it. For stratified the "
-      "default is the target. Times are numbers, or dates such as 2024-01-31." },
+    .doc = "The column that split_kind uses, for group and time; a column of x only if features names it. For "
+           "stratified the "
+           "default is the target. Times are numbers, or dates such as 2024-01-31." },
   { .name = NULL },
 };
 

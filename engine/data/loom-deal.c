@@ -20,7 +20,7 @@ loom_dealing (const LoomDatasetClass *klass, const LoomDatasetOptions *options)
       how.val = loom_option_float (klass, options, p->name);
     else if (g_str_equal (p->name, "test_fraction"))
       how.test = loom_option_float (klass, options, p->name);
-    else if (g_str_equal (p->name, "split"))
+    else if (g_str_equal (p->name, "split_kind"))
       while (!g_str_equal (loom_deal_kinds[how.kind], loom_option_string (klass, options, p->name)))
         how.kind++;
   return how;
@@ -201,7 +201,8 @@ loom_table_deal (LoomDataset *self, LoomTensor *const data[], const LoomTensor *
       if (target == NULL || loom_dtype_is_float (target->dtype) || target->count != n)
         {
           loom_refuse (error, LOOM_ERROR_SCHEMA,
-                       "The data set %s has split=\"stratified\", but its target is not a class. Set split=\"random\".",
+                       "The data set %s has split_kind=\"stratified\", but its target is not a class. Set "
+                       "split_kind=\"random\".",
                        self->klass->name);
           return FALSE;
         }

@@ -23,7 +23,7 @@ typedef struct
   const guint32 *key;
 } LoomDealing;
 
-/* Seed, fractions and, if the source has the option, `split`; the key is not set. */
+/* Seed, fractions and, if the source has the option, `split_kind`; the key is not set. */
 LoomDealing loom_dealing (const LoomDatasetClass *klass, const LoomDatasetOptions *options);
 /* Distributes n rows among the splits: n_of of them for this split, ascending. (transfer full) Groups are taken in an
  * order drawn by the seed until validation and then test have their fraction, so both may have more, by less than a
@@ -41,7 +41,7 @@ guint32 *loom_deal_keys (const GPtrArray *texts, gboolean is_time, const char *n
 /* clang-format off */
 /* The option of sources whose samples have classes. */
 #define LOOM_SPLIT_PARAM                                                                                       \
-  { .name = "split", .type = LOOM_DATASET_ENUM, .def = "random", .choices = loom_deal_class_kinds,             \
+  { .name = "split_kind", .type = LOOM_DATASET_ENUM, .def = "random", .choices = loom_deal_class_kinds,             \
     .doc = "random: samples are divided at random by the seed; stratified: likewise, and each split has the "  \
            "same fraction of each class." }
 /* clang-format on */

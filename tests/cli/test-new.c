@@ -166,6 +166,28 @@ test_table_of_pictures (void)
               "csv", "path=pictures.csv", "target=kind");
 }
 
+/* Splits that are stratified, by group or in time, in a graph that is trained. */
+static void
+test_table_splits (void)
+{
+  static const char *const kinds[][2]
+      = { { "stratified", NULL }, { "group", "split_by=who" }, { "time", "split_by=when" } };
+  g_autoptr (GString) table = g_string_new ("a,who,when,y\n");
+
+  for (int i = 0; i < 60; i++)
+    g_string_append_printf (table, "%d.5,%d,2024-01-%02d,%d\n", i * 7 % 60, i / 6, 1 + i % 28, i % 3);
+  cli_write ("visits.csv", table->str);
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
+    {
+      g_autofree char *kind = g_strconcat ("split_kind=", kinds[i][0], NULL),
+                      *run = g_strconcat ("run-", kinds[i][0], NULL);
+
+      cli_expect (0, NULL, "new", "--data", "csv", "path=visits.csv", "target=y", "features=a", "val_fraction=0.2",
+                  kind, "--force", "-o", "visits.xml", kinds[i][1]);
+      cli_expect (0, NULL, "train", "visits.xml", "--epochs", "1", "--out", run);
+    }
+}
+
 /* The file of a table names its source; Parquet is a table. */
 static void
 test_table_file (void)
@@ -347,6 +369,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/new/table", test_table);
   g_test_add_func ("/cli/new/table-notes", test_table_notes);
   g_test_add_func ("/cli/new/table-form", test_table_form);
+  g_test_add_func ("/cli/new/table-splits", test_table_splits);
   g_test_add_func ("/cli/new/table-of-pictures", test_table_of_pictures);
   g_test_add_func ("/cli/new/table-file", test_table_file);
   g_test_add_func ("/cli/new/control-characters", test_control_characters);

@@ -25,9 +25,9 @@ static LoomDataset *
 open_table (const char *split, const char *by, const char *target, const char *seed, GError **error)
 {
   const char *const strv[]
-      = { "path",  file,  "target",        target, "features",     "x",
-          "split", split, "split_by",      by,     "val_fraction", "0.1",
-          "seed",  seed,  "test_fraction", "0.25", "target_type",  g_str_equal (target, "y") ? "class" : "float",
+      = { "path",       file,  "target",        target, "features",     "x",
+          "split_kind", split, "split_by",      by,     "val_fraction", "0.1",
+          "seed",       seed,  "test_fraction", "0.25", "target_type",  g_str_equal (target, "y") ? "class" : "float",
           NULL };
   const LoomDatasetOptions o = { .get = loom_dataset_options_from_strv, .data = strv };
 
@@ -168,11 +168,11 @@ test_refused (void)
   {
     const char *split, *by, *target, *message;
   } cases[] = {
-    { "group", "", "y", "*split=\"group\", which needs the name of a column*" },
+    { "group", "", "y", "*split_kind=\"group\", which needs the name of a column*" },
     { "time", "absent", "y", "*has no column “absent”*" },
-    { "random", "person", "y", "*split=\"random\" uses no column*" },
+    { "random", "person", "y", "*split_kind=\"random\" uses no column*" },
     { "time", "person", "y", "Row 1 has “p0” in the column “person”*dates such as 2024-01-31*" },
-    { "stratified", "", "age", "*split=\"stratified\", but its target is not a class*" },
+    { "stratified", "", "age", "*split_kind=\"stratified\", but its target is not a class*" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -203,7 +203,7 @@ test_large_labels (void)
   static const gint64 labels[] = { 4294967294, 2000000000, G_MAXINT64, -7 };
   g_autofree char *x_path = g_strconcat (file, "-x.npy", NULL), *y_path = g_strconcat (file, "-y.npy", NULL);
   const char *const strv[]
-      = { "x", x_path, "y", y_path, "split", "stratified", "val_fraction", "0.1", "test_fraction", "0.2", NULL };
+      = { "x", x_path, "y", y_path, "split_kind", "stratified", "val_fraction", "0.1", "test_fraction", "0.2", NULL };
   const LoomDatasetOptions o = { .get = loom_dataset_options_from_strv, .data = strv };
   float x[ROWS];
   gint64 y[ROWS];
