@@ -84,9 +84,13 @@ tensor_file_add_source (LoomTensorFile *self, GBytes *bytes, guint64 member)
 gboolean
 tensor_file_add (LoomTensorFile *self, TensorEntry *entry, GError **error)
 {
-  if (g_hash_table_contains (self->by_name, entry->name))
+  const gboolean valid = g_utf8_validate (entry->name, -1, NULL);
+
+  /* Half of a surrogate pair in JSON, or bytes of another encoding: such a name can neither be shown nor written. */
+  if (!valid || g_hash_table_contains (self->by_name, entry->name))
     {
-      loom_file_refuse (self->path, error, "has two tensors named “%s”", entry->name);
+      loom_file_refuse (self->path, error,
+                        valid ? "has two tensors named “%s”" : "has a tensor whose name “%s” is no UTF-8", entry->name);
       tensor_entry_free (entry);
       return FALSE;
     }

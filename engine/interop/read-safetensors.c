@@ -81,7 +81,8 @@ read_metadata (LoomTensorFile *self, JsonNode *node, const char *file, GError **
 
       if (text == NULL)
         return loom_file_refuse (file, error, "has a damaged header: __metadata__ is not a map of strings");
-      g_hash_table_insert (self->metadata, g_strdup (key), g_strdup (text));
+      /* A JSON string may hold half of a surrogate pair, which is no UTF-8. */
+      g_hash_table_insert (self->metadata, g_utf8_make_valid (key, -1), g_utf8_make_valid (text, -1));
     }
   return TRUE;
 }
