@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A quoted string of DOT: only the quote and backslashes are special. */
+/* A quoted string of DOT: only the quote and backslashes are special; control characters are left to no viewer. */
 static void
 append_quoted (GString *s, const char *text)
 {
+  g_autofree char *shown = loom_text_printable (text, FALSE, G_MAXLONG);
+
   g_string_append_c (s, '"');
-  for (const char *c = text; *c; c++)
+  for (const char *c = shown; *c; c++)
     {
       if (*c == '"' || *c == '\\')
         g_string_append_c (s, '\\');

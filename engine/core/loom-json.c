@@ -42,6 +42,12 @@ append_quoted (GString *out, const char *text)
       g_string_append (out, "\\n");
     else if ((guchar)*c < 0x20)
       g_string_append_printf (out, "\\u%04x", (guint)(guchar)*c);
+    /* JSON needs no escape for these, but a terminal does. */
+    else if ((guchar)*c >= 0x7f && loom_text_is_control (g_utf8_get_char_validated (c, -1)))
+      {
+        g_string_append_printf (out, "\\u%04x", g_utf8_get_char (c));
+        c = g_utf8_next_char (c) - 1;
+      }
     else
       g_string_append_c (out, *c);
   g_string_append_c (out, '"');

@@ -5,6 +5,13 @@
 
 #include "engine/core/loom-compare.h"
 
+gboolean
+loom_text_is_control (gunichar c)
+{
+  return g_unichar_iscntrl (c) || c == 0x2028 || c == 0x2029 || (c >= 0x202a && c <= 0x202e)
+         || (c >= 0x2066 && c <= 0x2069);
+}
+
 char *
 loom_text_printable (const char *text, gboolean one_line, glong most)
 {
@@ -22,7 +29,7 @@ loom_text_printable (const char *text, gboolean one_line, glong most)
         }
       if (c == '\n' && one_line)
         g_string_append (s, "\\n");
-      else if (g_unichar_iscntrl (c) && c != '\n' && c != '\t')
+      else if (loom_text_is_control (c) && c != '\n' && c != '\t')
         g_string_append_printf (s, "\\u%04x", c);
       else
         g_string_append_unichar (s, c);

@@ -3,6 +3,10 @@
 
 #include <glib.h>
 
+/* A control character, a line end of Unicode, or one that changes the direction of the text after it, so that another
+ * text is seen than a program reads. */
+gboolean loom_text_is_control (gunichar c);
+
 /* text as valid UTF-8 with escaped control characters ("\u001b"), because a terminal interprets them. Tabs stay; line
  * ends are escaped ("\n") if one_line is set. Text longer than most characters is cut, with an ellipsis. (transfer
  * full) */
