@@ -413,6 +413,8 @@ inspector_add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpe
   row->inspector = self;
   row->spec = *spec;
   row->row = adw_action_row_new ();
+  /* The subtitle may quote an expression of the file. */
+  adw_preferences_row_set_use_markup (ADW_PREFERENCES_ROW (row->row), FALSE);
   adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row->row), title);
   {
     g_autofree char *hint = studio_value_hint (spec);

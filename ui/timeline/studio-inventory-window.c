@@ -156,8 +156,11 @@ show_sums (View *self, const StudioInventorySum *plan)
 static void
 show_message (Page *page, const char *title, const char *why)
 {
+  /* Errors quote elements, "<train>", and names of the file; the description is markup. */
+  g_autofree char *escaped = why != NULL ? g_markup_escape_text (why, -1) : NULL;
+
   adw_status_page_set_title (page->nothing, title);
-  adw_status_page_set_description (page->nothing, why);
+  adw_status_page_set_description (page->nothing, escaped);
   gtk_stack_set_visible_child_name (GTK_STACK (page->stack), "nothing");
 }
 
