@@ -5,14 +5,18 @@
  * that libc makes inside of other functions do not come here, therefore streams (fopen, fwrite, fflush, fclose) are
  * kinds, too. At its end the process writes a line "KIND COUNT" for each kind to GRADLOOM_TEST_CALLS, and "failed
  * FUNCTION" if its call came. Allocations count from LARGE bytes on, which are tensors, arenas and the contents of
- * files. */
+ * files.
+ *
+ * With GRADLOOM_TEST_LOG what is read, written, run and connected to is written to that file. */
 #undef _FILE_OFFSET_BITS /* with it open() and open64() are one name, and both must be here */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +86,9 @@ static const int errors[] = {
 static int failing = -1, and_later, counts[N_KINDS];
 static long failing_at;
 static const char *failed_in;
-static int active;
+static int active, log_fd = -1;
+
+#define NO_FOLDER -1000 /* the path is no file's */
 
 #define NEXT(f)                                                                                                        \
   static typeof (&(f)) next;                                                                                           \
@@ -94,6 +100,8 @@ begin (void)
 {
   const char *how = getenv ("GRADLOOM_TEST_FAIL");
 
+  if (getenv ("GRADLOOM_TEST_LOG") != NULL)
+    log_fd = (int)syscall (SYS_open, getenv ("GRADLOOM_TEST_LOG"), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (strncmp (program_invocation_short_name, "gradloom", 8) != 0)
     return;
   if (how != NULL)
@@ -109,6 +117,25 @@ begin (void)
           }
     }
   active = 1;
+}
+
+/* A line "WHAT PATH" of GRADLOOM_TEST_LOG, for each call that names a file, a program or a kind of socket. */
+static void
+note (const char *what, int fd, const char *path)
+{
+  char line[3 * PATH_MAX], folder[PATH_MAX] = "", link[64];
+  int n;
+
+  if (log_fd < 0 || path == NULL)
+    return;
+  if (path[0] != '/' && fd != NO_FOLDER)
+    {
+      snprintf (link, sizeof link, fd == AT_FDCWD ? "/proc/self/cwd" : "/proc/self/fd/%d", fd);
+      const long length = syscall (SYS_readlink, link, folder, sizeof folder - 1);
+      folder[length > 0 ? length : 0] = '\0';
+    }
+  n = snprintf (line, sizeof line, "%s %s%s%s\n", what, folder, folder[0] != '\0' ? "/" : "", path);
+  syscall (SYS_write, log_fd, line, n);
 }
 
 __attribute__ ((destructor)) static void
@@ -173,9 +200,9 @@ is_on_disk (int fd)
 #define CREATES(flags) (((flags) & (O_CREAT | O_TRUNC)) != 0 || ((flags)&O_ACCMODE) != O_RDONLY)
 
 static int
-open_fails (const char *path, int flags, const char *function)
+open_fails (int fd, const char *path, int flags, const char *function)
 {
-  (void)path;
+  note (CREATES (flags) ? "write" : "read", fd, path);
   return CREATES (flags) ? disk_fails (K_create, function) : fails (K_open, function);
 }
 
@@ -187,7 +214,7 @@ open_fails (const char *path, int flags, const char *function)
     va_start (args, flags);                                                                                            \
     const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg (args, mode_t) : 0;                              \
     va_end (args);                                                                                                     \
-    return open_fails (path, flags, #function) ? -1 : next (path, flags, mode);                                        \
+    return open_fails (AT_FDCWD, path, flags, #function) ? -1 : next (path, flags, mode);                              \
   }
 OPEN (open)
 OPEN (open64)
@@ -200,7 +227,7 @@ OPEN (open64)
     va_start (args, flags);                                                                                            \
     const mode_t mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg (args, mode_t) : 0;                              \
     va_end (args);                                                                                                     \
-    return open_fails (path, flags, #function) ? -1 : next (fd, path, flags, mode);                                    \
+    return open_fails (fd, path, flags, #function) ? -1 : next (fd, path, flags, mode);                                \
   }
 OPENAT (openat)
 OPENAT (openat64)
@@ -209,6 +236,7 @@ OPENAT (openat64)
   FILE *function (const char *path, const char *mode)                                                                  \
   {                                                                                                                    \
     NEXT (function);                                                                                                   \
+    note (*mode == 'r' ? "read" : "write", AT_FDCWD, path);                                                            \
     return (*mode == 'r' ? fails (K_open, #function) : disk_fails (K_create, #function)) ? NULL : next (path, mode);   \
   }
 FOPEN (fopen)
@@ -343,18 +371,14 @@ close (int fd)
   }
 DISK_FAILS (K_sync, fsync, (int fd), (fd))
 DISK_FAILS (K_sync, fdatasync, (int fd), (fd))
-DISK_FAILS (K_rename, rename, (const char *a, const char *b), (a, b))
-DISK_FAILS (K_rename, renameat, (int f, const char *a, int g, const char *b), (f, a, g, b))
 DISK_FAILS (K_rename, link, (const char *a, const char *b), (a, b))
 DISK_FAILS (K_rename, linkat, (int f, const char *a, int g, const char *b, int flags), (f, a, g, b, flags))
 DISK_FAILS (K_rename, symlink, (const char *a, const char *b), (a, b))
-DISK_FAILS (K_mkdir, mkdir, (const char *path, mode_t mode), (path, mode))
 DISK_FAILS (K_mkdir, mkdirat, (int fd, const char *path, mode_t mode), (fd, path, mode))
 DISK_FAILS (K_truncate, ftruncate, (int fd, off_t n), (fd, n))
 DISK_FAILS (K_truncate, ftruncate64, (int fd, off64_t n), (fd, n))
 DISK_FAILS (K_truncate, truncate, (const char *path, off_t n), (path, n))
 DISK_FAILS (K_truncate, fallocate, (int fd, int mode, off_t at, off_t n), (fd, mode, at, n))
-FAILS (K_unlink, -1, int, unlink, (const char *path), (path))
 FAILS (K_unlink, -1, int, unlinkat, (int fd, const char *path, int flags), (fd, path, flags))
 FAILS (K_unlink, -1, int, remove, (const char *path), (path))
 FAILS (K_unlink, -1, int, rmdir, (const char *path), (path))
@@ -401,10 +425,84 @@ FAILS (K_socket, -1, int, socket, (int domain, int type, int protocol), (domain,
 FAILS (K_socket, -1, int, socketpair, (int domain, int type, int protocol, int fds[2]), (domain, type, protocol, fds))
 FAILS (K_socket, -1, int, bind, (int fd, const struct sockaddr *at, socklen_t n), (fd, at, n))
 FAILS (K_socket, -1, int, listen, (int fd, int n), (fd, n))
-FAILS (K_socket, -1, int, connect, (int fd, const struct sockaddr *at, socklen_t n), (fd, at, n))
 FAILS (K_thread, EAGAIN, int, pthread_create,
        (pthread_t * thread, const pthread_attr_t *attributes, void *(*run) (void *), void *data),
        (thread, attributes, run, data))
+
+/* ---- what leaves the folder -------------------------------------------- */
+
+int
+rename (const char *a, const char *b)
+{
+  NEXT (rename);
+  note ("write", AT_FDCWD, b);
+  return disk_fails (K_rename, "rename") ? -1 : next (a, b);
+}
+
+int
+renameat (int f, const char *a, int g, const char *b)
+{
+  NEXT (renameat);
+  note ("write", g, b);
+  return disk_fails (K_rename, "renameat") ? -1 : next (f, a, g, b);
+}
+
+int
+mkdir (const char *path, mode_t mode)
+{
+  NEXT (mkdir);
+  note ("write", AT_FDCWD, path);
+  return disk_fails (K_mkdir, "mkdir") ? -1 : next (path, mode);
+}
+
+int
+unlink (const char *path)
+{
+  NEXT (unlink);
+  note ("write", AT_FDCWD, path);
+  return fails (K_unlink, "unlink") ? -1 : next (path);
+}
+
+int
+connect (int fd, const struct sockaddr *at, socklen_t n)
+{
+  NEXT (connect);
+  note ("connect", NO_FOLDER, at->sa_family == AF_UNIX ? "unix" : at->sa_family == AF_NETLINK ? "netlink" : "network");
+  return fails (K_socket, "connect") ? -1 : next (fd, at, n);
+}
+
+int
+execve (const char *path, char *const words[], char *const env[])
+{
+  NEXT (execve);
+  note ("run", AT_FDCWD, path);
+  return next (path, words, env);
+}
+
+int
+execvp (const char *path, char *const words[])
+{
+  NEXT (execvp);
+  note ("run", NO_FOLDER, path);
+  return next (path, words);
+}
+
+int
+posix_spawn (pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *how,
+             char *const words[], char *const env[])
+{
+  NEXT (posix_spawn);
+  note ("run", NO_FOLDER, path);
+  return next (pid, path, actions, how, words, env);
+}
+
+int
+system (const char *command)
+{
+  NEXT (system);
+  note ("run", NO_FOLDER, command);
+  return next (command);
+}
 
 /* ---- memory ----------------------------------------------------------- */
 
