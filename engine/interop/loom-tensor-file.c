@@ -90,7 +90,9 @@ tensor_file_add (LoomTensorFile *self, TensorEntry *entry, GError **error)
   if (!valid || g_hash_table_contains (self->by_name, entry->name))
     {
       loom_file_refuse (self->path, error,
-                        valid ? "has two tensors named “%s”" : "has a tensor whose name “%s” is no UTF-8", entry->name);
+                        valid ? "has two tensors named “%s”"
+                              : "has a tensor whose name “%s” has bytes that are not UTF-8",
+                        entry->name);
       tensor_entry_free (entry);
       return FALSE;
     }

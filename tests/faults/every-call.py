@@ -233,11 +233,16 @@ def main():
     parser.add_argument('--kinds')
     parser.add_argument('--sample', type=int)
     parser.add_argument('--runs', type=int)
+    parser.add_argument('--leaks', metavar='LIBLSAN', help='GCC\'s liblsan.so: a call that fails must leak nothing')
     parser.add_argument('--state')
     parser.add_argument('--only', help='N: this call alone, printing what the command says')
     args = parser.parse_args()
     base = tempfile.mkdtemp(prefix='every-call-')
     program = Program(os.path.abspath(args.gradloom), os.path.abspath(args.shim), base)
+    if args.leaks:
+        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        program.shim += ' ' + os.path.realpath(args.leaks)
+        program.env['LSAN_OPTIONS'] = 'suppressions=%s/tests/lsan.supp:fast_unwind_on_malloc=0:print_suppressions=0' % root
     template, folder = os.path.join(base, 'template'), os.path.join(base, 'folder')
     known = set()
     if args.state and os.path.exists(args.state):

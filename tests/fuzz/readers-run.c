@@ -28,6 +28,9 @@ path_of (const char *name)
 static void
 make_run (void)
 {
+  static const char *const others[][2] = { { "run/notes.json", "{\"name\":\"n\",\"note\":\"m\",\"star\":true}" },
+                                           { "run/studio-unfinished", "{\"hash\":\"0\"}" },
+                                           { "run/evaluations.jsonl", "{\"split\":\"val\",\"step\":1,\"loss\":1}\n" } };
   static gboolean made;
   g_autofree char *run = path_of ("run");
   g_autoptr (GError) error = NULL;
@@ -38,9 +41,8 @@ make_run (void)
   made = TRUE;
   trainer = train_test_new (xml, (LoomTrainerOptions){ .out = run, .steps = 4, .history = 1 << 20 });
   g_assert_cmpint (loom_trainer_run (trainer, &error), ==, LOOM_TRAINER_STOPPED);
-  fuzz_write ("run/notes.json", "{\"name\":\"n\",\"note\":\"m\",\"star\":true}", 38);
-  fuzz_write ("run/studio-unfinished", "{\"hash\":\"0\"}", 12);
-  fuzz_write ("run/evaluations.jsonl", "{\"split\":\"val\",\"step\":1,\"loss\":1}\n", 34);
+  for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+    fuzz_write (others[i][0], others[i][1], strlen (others[i][1]));
 }
 
 static void
