@@ -133,10 +133,10 @@ remove_run (const Command *command, const char *folder, const GPtrArray *runs, i
 
 /* ---- train ------------------------------------------------------------------------------- */
 
-/* *was_begun: FALSE if the run could not begin. Returns the exit status. */
+/* Ends the claim. *was_begun: FALSE if the run could not begin, and waits. Returns the exit status. */
 static int
-train (const Command *command, const LoomQueuedRun *run, const char *out, TrainSignals *signals, gboolean as_json,
-       gboolean *was_begun)
+train (const Command *command, const char *folder, const LoomQueuedRun *run, int claim, const char *out,
+       TrainSignals *signals, gboolean as_json, gboolean *was_begun)
 {
   const LoomTrainerOptions options = { .out = out, .lr = NAN, .seed = -1 };
   const LoomRunNotes notes = { .name = run->name, .sweep = run->sweep };
@@ -155,6 +155,7 @@ train (const Command *command, const LoomQueuedRun *run, const char *out, TrainS
       trainer = loom_trainer_new (graph, &options, &error);
     }
   *was_begun = trainer != NULL;
+  loom_run_queue_finish (folder, run, claim, *was_begun);
   if (trainer == NULL || ((run->name != NULL || run->sweep != NULL) && !loom_run_notes_write (out, &notes, &error)))
     return command_fail (command, g_steal_pointer (&error));
   train_view_begin (&view, command, trainer);
@@ -170,16 +171,16 @@ train (const Command *command, const LoomQueuedRun *run, const char *out, TrainS
   return end == LOOM_TRAINER_INTERRUPTED ? 128 + (signal != 0 ? signal : SIGTERM) : status;
 }
 
-/* The first run that is still there, taken from the queue; NULL: none. (transfer full) */
+/* The first run that still waits, which is claimed; NULL: none. (transfer full) */
 static LoomQueuedRun *
-take (const char *folder)
+take (const char *folder, int *claim)
 {
   g_autoptr (GPtrArray) runs = loom_run_queue_read (folder, NULL);
 
   g_ptr_array_set_free_func (runs, NULL);
   LoomQueuedRun *taken = NULL;
   for (guint i = 0; i < runs->len; i++)
-    if (taken == NULL && loom_run_queue_remove (folder, runs->pdata[i]))
+    if (taken == NULL && (*claim = loom_run_queue_claim (folder, runs->pdata[i])) >= 0)
       taken = runs->pdata[i];
     else
       loom_queued_run_free (runs->pdata[i]);
@@ -194,11 +195,11 @@ train_all (const Command *command, const char *folder, const QueueOptions *o)
   const char *in = o->out != NULL ? o->out : kept;
   TrainSignals signals = { 0 };
   LoomQueuedRun *run;
-  int status = 0;
+  int status = 0, claim = -1;
   guint n = 0;
 
   train_signals_block (&signals);
-  for (; status < 128 && (run = take (folder)) != NULL; n++)
+  for (; status < 128 && (run = take (folder, &claim)) != NULL; n++)
     {
       g_autoptr (LoomQueuedRun) owned = run;
       g_autofree char *out = loom_run_folder_new (in, run->title), *name = command_printable (name_of (run));
@@ -207,12 +208,10 @@ train_all (const Command *command, const char *folder, const QueueOptions *o)
 
       if (!o->json)
         printf ("%s, in %s:\n", name, out);
-      ended = train (command, run, out, &signals, o->json, &was_begun);
+      ended = train (command, folder, run, claim, out, &signals, o->json, &was_begun);
       status = ended != 0 ? ended : status;
-      if (was_begun)
-        continue;
-      loom_run_queue_add (folder, run, NULL);
-      return status;
+      if (!was_begun)
+        return status;
     }
   if (n == 0)
     return command_fail (

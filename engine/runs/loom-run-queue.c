@@ -173,10 +173,41 @@ loom_run_folder_new (const char *in, const char *title)
     }
 }
 
+int
+loom_run_queue_claim (const char *folder, const LoomQueuedRun *run)
+{
+  g_autofree char *name = name_of (run->number), *path = g_build_filename (folder, name, NULL);
+  const int fd = loom_open (AT_FDCWD, path, O_RDONLY);
+  struct stat held, named;
+
+  /* A process that had the lock before may have removed the file. */
+  if (fd >= 0 && loom_lock (fd, LOCK_EX | LOCK_NB) && loom_stat_fd (fd, &held)
+      && loom_os->stat (AT_FDCWD, path, &named, 0) == 0 && held.st_ino == named.st_ino)
+    return fd;
+  loom_close (fd);
+  return -1;
+}
+
+void
+loom_run_queue_finish (const char *folder, const LoomQueuedRun *run, int claim, gboolean has_begun)
+{
+  g_autofree char *name = name_of (run->number);
+  g_autoptr (LoomFolder) files = has_begun ? loom_folder_open (folder, NULL) : NULL;
+
+  if (files != NULL)
+    {
+      loom_folder_remove (files, name);
+      loom_folder_sync (files, NULL);
+    }
+  loom_close (claim);
+}
+
 gboolean
 loom_run_queue_remove (const char *folder, const LoomQueuedRun *run)
 {
-  g_autofree char *name = name_of (run->number), *path = g_build_filename (folder, name, NULL);
+  const int claim = loom_run_queue_claim (folder, run);
 
-  return loom_path_remove (path);
+  if (claim >= 0)
+    loom_run_queue_finish (folder, run, claim, TRUE);
+  return claim >= 0;
 }

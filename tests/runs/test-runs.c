@@ -475,6 +475,30 @@ test_front (void)
     g_assert_cmpint (front[i], ==, expected[i]);
 }
 
+/* A run that is claimed is no other's, and waits again unless it has begun. */
+static void
+test_claim (void)
+{
+  g_autofree char *folder = g_build_filename (scratch, "queue", NULL);
+  LoomQueuedRun run = { .document = (char *)"/small.xml", .xml = (char *)"<graph/>", .title = (char *)"small" };
+  g_autoptr (GError) error = NULL;
+  int claim;
+
+  g_assert_true (loom_run_queue_add (folder, &run, &error));
+  g_assert_no_error (error);
+  claim = loom_run_queue_claim (folder, &run);
+  g_assert_cmpint (claim, >=, 0);
+  g_assert_cmpint (loom_run_queue_claim (folder, &run), ==, -1);
+  g_assert_false (loom_run_queue_remove (folder, &run));
+  loom_run_queue_finish (folder, &run, claim, FALSE);
+  claim = loom_run_queue_claim (folder, &run);
+  g_assert_cmpint (claim, >=, 0);
+  loom_run_queue_finish (folder, &run, claim, TRUE);
+  g_assert_cmpint (loom_run_queue_claim (folder, &run), ==, -1);
+  g_autoptr (GPtrArray) left = loom_run_queue_read (folder, NULL);
+  g_assert_cmpuint (left->len, ==, 0);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -494,6 +518,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/runs/list", test_list);
   g_test_add_func ("/runs/table", test_table);
   g_test_add_func ("/runs/front", test_front);
+  g_test_add_func ("/runs/claim", test_claim);
   int status = g_test_run ();
   remove_tree (scratch);
   g_free (scratch);

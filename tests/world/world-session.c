@@ -18,6 +18,7 @@
 #include "engine/loom-lab.h"
 #include "tests/train/train-test.h"
 #include "tests/world/world-journal.h"
+#include "tests/world/world-queue.h"
 
 #define RUN       WORLD_ROOT "/runs/first"
 #define LIVES     4
@@ -47,7 +48,10 @@ static const struct
 static WorldReport references[G_N_ELEMENTS (kinds)], reference; /* that of the kind of this session */
 static guint kind;
 
-#define KIND_JOURNAL G_N_ELEMENTS (kinds) /* Studio's journal in place of a run */
+/* In place of a run, Studio's journal or the queue of runs. */
+#define KIND_JOURNAL G_N_ELEMENTS (kinds)
+#define KIND_QUEUE   (KIND_JOURNAL + 1)
+#define N_KINDS      (KIND_QUEUE + 1)
 
 /* ---- what is on the disk ------------------------------------------------ */
 
@@ -371,7 +375,9 @@ start_life (int life, const WorldFault *faults, int n, gint64 back, gint64 shown
       signal (SIGSEGV, crash_cb);
       signal (SIGABRT, crash_cb);
       world_begin_life (life, faults, n);
-      _exit (kind == KIND_JOURNAL ? world_journal_live (session_seed, life) : live (back, shown));
+      _exit (kind == KIND_JOURNAL ? world_journal_live (session_seed, life)
+             : kind == KIND_QUEUE ? world_queue_live (session_seed, life)
+                                  : live (back, shown));
     }
   waitpid (child, &status, 0);
   *ended_by = WIFSIGNALED (status) ? WTERMSIG (status) : 0;
@@ -406,13 +412,13 @@ world_session_init (void)
 static guint
 kind_of (guint64 seed)
 {
-  return (guint)(world_hash (seed, 8, 8) % (G_N_ELEMENTS (kinds) + 1));
+  return (guint)(world_hash (seed, 8, 8) % N_KINDS);
 }
 
 int
 world_session_faults (guint64 seed, WorldFault faults[WORLD_MOST_FAULTS])
 {
-  const guint64 calls = kind_of (seed) == KIND_JOURNAL ? EDITS : CALLS;
+  const guint64 calls = kind_of (seed) >= KIND_JOURNAL ? EDITS : CALLS;
   int n = 0;
 
   for (int life = 0; life < LIVES; life++)
@@ -449,7 +455,9 @@ after_life (int life, int status, int ended_by, gboolean is_last)
     return g_strdup_printf ("life %d: the error has no name: %s", life, report->error);
   world_reboot (status == WORLD_EXIT_POWER);
   world_look ();
-  lost = kind == KIND_JOURNAL ? world_journal_check () : check_disk (report->acknowledged);
+  lost = kind == KIND_JOURNAL ? world_journal_check ()
+         : kind == KIND_QUEUE ? world_queue_check ()
+                              : check_disk (report->acknowledged);
   return lost != NULL ? g_strdup_printf ("after life %d (exit %d%s%s): %s", life, status,
                                          report->error[0] != '\0' ? ", " : "", report->error, lost)
                       : NULL;
@@ -464,16 +472,16 @@ world_session_run (guint64 seed, const WorldFault *faults, int n, int *n_met)
   world_look ();
   session_seed = seed;
   kind = kind_of (seed);
-  if (kind != KIND_JOURNAL)
+  if (kind < KIND_JOURNAL)
     reference = references[kind];
   *n_met = 0;
   for (int life = 0; life <= LIVES && wrong == NULL; life++)
     {
       const gboolean is_last = life == LIVES;
       const guint64 drawn = world_hash (seed, (guint64)life, 5);
-      const gint64 back = kind != KIND_JOURNAL && !is_last && drawn % 6 == 0 ? draw_checkpoint (drawn >> 8) : 0;
+      const gint64 back = kind < KIND_JOURNAL && !is_last && drawn % 6 == 0 ? draw_checkpoint (drawn >> 8) : 0;
       /* The newest state is that of the run. */
-      const gint64 shown = kind != KIND_JOURNAL && kinds[kind].ranks == 1 && drawn % 3 == 1
+      const gint64 shown = kind < KIND_JOURNAL && kinds[kind].ranks == 1 && drawn % 3 == 1
                                ? 1 + (gint64)((drawn >> 8) % (guint64)(reference.acknowledged - 1))
                                : 0;
       int ended_by, status = start_life (life, faults, is_last ? 0 : n, back, shown, &ended_by);
@@ -485,7 +493,7 @@ world_session_run (guint64 seed, const WorldFault *faults, int n, int *n_met)
                 world_report ()->error);
       wrong = after_life (life, status, ended_by, is_last);
     }
-  if (wrong == NULL && kind != KIND_JOURNAL
+  if (wrong == NULL && kind < KIND_JOURNAL
       && hash_step (reference.acknowledged) != reference.hash[reference.acknowledged])
     wrong = g_strdup ("the run has ended with other bits");
   return wrong;
