@@ -316,6 +316,23 @@ drop_later (GArray *steps, gint64 last)
     g_array_remove_index (steps, 0);
 }
 
+/* TRUE if the files of a checkpoint exist, so that an error of reading them is no damage. */
+static gboolean
+is_complete (LoomFolder *checkpoints, gint64 step)
+{
+  static const char *const names[] = { LOOM_RUN_WEIGHTS, LOOM_RUN_OPTIMIZER, LOOM_RUN_STATE };
+  gboolean complete = TRUE;
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autofree char *name = g_strdup_printf ("%" G_GINT64_FORMAT "/%s", step, names[i]);
+      struct stat info;
+
+      complete = complete && loom_folder_stat (checkpoints, name, &info) && S_ISREG (info.st_mode) && info.st_size > 0;
+    }
+  return complete;
+}
+
 gboolean
 run_state_restore (const RunState *self, const char *run, gint64 last, TrainProgress *progress, gint64 *events_length,
                    TrainNotes *notes, GError **error)
@@ -346,8 +363,11 @@ run_state_restore (const RunState *self, const char *run, gint64 last, TrainProg
 
       if (restore_from (self, checkpoints, g_array_index (steps, gint64, i), progress, events_length, notes, &local))
         return TRUE;
-      /* An older checkpoint needs as much memory, and steps would be lost. */
-      if (g_error_matches (local, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY))
+      /* An older checkpoint needs as much memory, and steps would be lost. So they would if this one can be read the
+       * next time: to continue from an earlier one cuts its events. */
+      if (g_error_matches (local, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY)
+          || (g_error_matches (local, LOOM_ERROR, LOOM_ERROR_IO)
+              && is_complete (checkpoints, g_array_index (steps, gint64, i))))
         {
           g_propagate_error (error, g_steal_pointer (&local));
           return FALSE;
