@@ -82,7 +82,5 @@ checkpoint_folder_put (LoomFolder *checkpoints, const char *fresh, gint64 step, 
       if (!loom_folder_rename (checkpoints, fresh, name))
         return rename_error (error, path);
     }
-  else
-    checkpoint_folder_remove (checkpoints, fresh);
   return TRUE;
 }

@@ -12,5 +12,6 @@ void checkpoint_folder_remove_rests (LoomFolder *checkpoints);
 /* The name of a folder while it is written, ".new-STEP" (transfer full). */
 char *checkpoint_folder_temporary (gint64 step);
 /* Gives a written folder its name. If there is one of that step already, with other hyper-parameters, both are
- * exchanged atomically, and that one is removed. IO. */
+ * exchanged atomically, and that one is a rest, to be removed once the exchange is on the disk: a loss of power could
+ * otherwise bring it back without its files. IO. */
 gboolean checkpoint_folder_put (LoomFolder *checkpoints, const char *fresh, gint64 step, GError **error);

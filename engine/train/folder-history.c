@@ -242,6 +242,7 @@ write_state (FolderHistory *self, LoomFolder *folder, const TrainProgress *progr
       checkpoint_folder_remove (folder, fresh);
       return FALSE;
     }
+  checkpoint_folder_remove (folder, fresh); /* the one before, if there was one; sums find what is damaged */
   if (self->history.state->len == 0 && !sync_names (self, folder, error))
     return FALSE;
   if (!is_extra && self->history.state->len > 0)
