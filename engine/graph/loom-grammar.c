@@ -59,7 +59,7 @@ static const GrammarRule rules[LOOM_N_TAGS] = {
                         .parents = BIT (LOOM_TAG_TRAIN) },
   [LOOM_TAG_PARALLEL] = { .name = "parallel", .any_attribute = TRUE, .parents = BIT (LOOM_TAG_TRAIN), .once = TRUE },
   [LOOM_TAG_LESSON]
-  = { .name = "lesson", .optional = NAMES ("title", "number"), .parents = BIT (LOOM_TAG_GRAPH), .order = 6 },
+  = { .name = "lesson", .optional = NAMES ("title", "number", "hand_in"), .parents = BIT (LOOM_TAG_GRAPH), .order = 6 },
   [LOOM_TAG_PAGE] = { .name = "page",
                       .optional = NAMES ("title", "spotlight", "palette", "goal", "hint"),
                       .has_text = TRUE,

@@ -65,7 +65,8 @@ same_page (const LoomLessonPage *a, const LoomLessonPage *b)
 gboolean
 loom_lesson_equal (const LoomLesson *a, const LoomLesson *b)
 {
-  if (a->serial != b->serial || !g_str_equal (a->title, b->title) || a->pages->len != b->pages->len)
+  if (a->serial != b->serial || !g_str_equal (a->title, b->title) || a->pages->len != b->pages->len
+      || a->has_hand_in != b->has_hand_in)
     return FALSE;
   for (guint i = 0; i < a->pages->len; i++)
     if (!same_page (a->pages->pdata[i], b->pages->pdata[i]))
@@ -89,6 +90,7 @@ loom_lessons_new (const LoomGraph *graph, LoomFaults *faults)
       LoomLesson *lesson = g_new0 (LoomLesson, 1);
       lesson->serial = loom_element_serial (element);
       lesson->title = g_strdup (title != NULL ? title : "Lesson");
+      lesson->has_hand_in = g_strcmp0 (loom_element_get (element, "hand_in"), "true") == 0;
       lesson->pages = g_ptr_array_new_with_free_func (page_free);
       for (guint k = 0; k < loom_element_n_children (element); k++)
         if (loom_element_tag (loom_element_child (element, k)) == LOOM_TAG_PAGE)

@@ -29,7 +29,8 @@ typedef struct
 {
   guint64 serial; /* of the <lesson> */
   char *title;
-  GPtrArray *pages; /* LoomLessonPage */
+  GPtrArray *pages;     /* LoomLessonPage */
+  gboolean has_hand_in; /* hand_in="true" */
 } LoomLesson;
 
 /* Queries of goals that graph and net do not answer. Each function may be NULL: its kind is then unknown. */
@@ -71,6 +72,8 @@ gboolean
 loom_goal_is_met (const LoomGoal *goal, const LoomGraph *graph, const LoomNet *net, const LoomLessonState *state);
 /* TRUE if one of the clauses needs a typed answer. */
 gboolean loom_goal_needs_answer (const LoomGoal *goal);
+/* TRUE if one of the clauses asks what is selected, which no file says. */
+gboolean loom_goal_needs_selection (const LoomGoal *goal);
 /* What is wrong with an answer. */
 typedef enum
 {

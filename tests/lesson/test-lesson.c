@@ -52,10 +52,12 @@ test_pages (void)
 
   read_graph (&f, GRAPH ("<lesson title=\"Folds\"><page title=\"One\" spotlight=\"hidden act\" palette=\"relu, tanh\" "
                          "goal=\"no tanh\" hint=\"Look.\">First line.\n      * a\n        * b\n\n      End.</page>"
-                         "<page>Read.</page></lesson><lesson/>"));
+                         "<page>Read.</page></lesson><lesson hand_in=\"true\"/>"));
   g_assert_cmpuint (f.lessons->len, ==, 2);
   const LoomLesson *lesson = f.lessons->pdata[0];
   g_assert_cmpstr (lesson->title, ==, "Folds");
+  g_assert_false (lesson->has_hand_in);
+  g_assert_true (((const LoomLesson *)f.lessons->pdata[1])->has_hand_in);
   g_assert_cmpuint (lesson->pages->len, ==, 2);
   const LoomLessonPage *page = lesson->pages->pdata[0];
   g_assert_cmpstr (page->title, ==, "One");
@@ -149,6 +151,7 @@ test_clauses (void)
     { "selected scores", TRUE },
     { "answer 3.1415", TRUE },
     { "answer 3.2", FALSE },
+    { "answer", TRUE },
     { "clean", TRUE },
     { "clean, no tanh, step above 3", TRUE },
     { "clean, no relu", FALSE },
@@ -251,6 +254,7 @@ test_answer (void)
   g_assert_true (loom_goal_needs_answer (goal));
   read_graph (&f, GRAPH (""));
   g_assert_true (loom_goal_is_met (goal, f.graph, f.net, &state));
+  g_assert_false (loom_goal_needs_selection (goal));
   state.answer = "chain";
   g_assert_false (loom_goal_is_met (goal, f.graph, f.net, &state));
   free_graph (&f);
