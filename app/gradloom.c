@@ -22,7 +22,8 @@ static const Command *const commands[] = {
   &command_devices, &command_worker,         &command_export,         &command_import,
   &command_predict, &command_generate,       &command_diff,           &command_arrange,
   &command_new,     LABORATORY ("transfer"), LABORATORY ("simulate"), LABORATORY ("sweep"),
-  &command_runs,    &command_queue,          &command_attach,         &command_remote,
+  &command_runs,    &command_queue,          &command_attach,         &command_hand_in,
+  &command_grade,   &command_remote,
 };
 
 static void

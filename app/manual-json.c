@@ -79,6 +79,12 @@ static const Event events[] = {
     "numbers were not finite. curve has pairs of step and loss" },
   { "queue", "queued", "number:n name:s title:s document:s sweep:s",
     "a run that waits, or was added; --run prints the events of train" },
+  { "hand-in", "handed_in", "file:s name:s step:n answers:n", "step: of the checkpoint; 0 without a run" },
+  { "grade", "graded",
+    "file:s name:s verdict:s compared:s steps:n checked:n goals:n met:n questions:n right:n unmet:[s] answers:[s] "
+    "findings:[s] run:s training:s",
+    "a hand-in. verdict: holds, untrained, shared, changed or refused; compared: bits, curve or null. run is equal for "
+    "the same run, training for runs with the same graph and log; null: none" },
   { "export", "progress", "done:x", "the fraction of a picture or report that is finished" },
   { "export", "wrote", "file:s", "a file is complete" },
   { "diff", "added", "what:s module:s name:s old_name?:s type?:s cosmetic?:b changes:[{}]",

@@ -41,6 +41,8 @@ RUNS = [
     (0, 'run %sxyz-sum.xml --in "x=[[1,2,3,4],[5,6,7,8],[9,10,11,12]]" --print s --out s=s.npy' % LESSON),
     (0, 'export run1 --to report -o run1.html'),
     (0, 'runs .'),
+    (0, 'hand-in run1 --name Ada --answer 4=12 -o ada.gradloom'),
+    (0, 'grade . --key %sspirals.xml' % LESSON),
     (0, 'queue early.xml'),
     (0, 'queue'),
     (1, 'diff %sspirals.xml early.xml' % LESSON),
