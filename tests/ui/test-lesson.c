@@ -5,12 +5,15 @@
 #include "gradloom-resources.h"
 #include "ui/lesson/studio-lesson-pane.h"
 #include "ui/lesson/studio-markdown.h"
+#include "ui/page/studio-handing-in.h"
+#include "engine/runs/loom-hand-in.h"
 #include "tests/test-program.h"
 
 #define GRAPH                                                                                                          \
   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"taught\"><doc>About *it*: `act`.</doc>"                    \
   "<node id=\"x\" op=\"input\" shape=\"B,4\"/><node id=\"act\" op=\"relu\"/><wire from=\"x\" to=\"act\"/>"             \
-  "<lesson title=\"First\"><page title=\"Read\">Words.</page><page title=\"Ask\" goal=\"answer 4\" hint=\"Two "        \
+  "<lesson title=\"First\" hand_in=\"true\"><page title=\"Read\">Words.</page><page title=\"Ask\" goal=\"answer 4\" "  \
+  "hint=\"Two "                                                                                                        \
   "twice.\">"                                                                                                          \
   "2 + 2?</page><page title=\"Do\" goal=\"no relu\">Take it out.</page></lesson></graph>"
 
@@ -78,7 +81,19 @@ test_pages (void)
   g_assert_cmpuint (studio_lesson_n_done (again), ==, 3);
   g_object_unref (again);
 
+  /* And what was typed, although it is wrong. */
+  again = studio_lesson_new (f.document, f.run);
+  studio_lesson_opened (again);
+  g_assert_cmpstr (studio_lesson_get_answer (again, 1), ==, "5");
+  g_assert_cmpuint (studio_lesson_n_answers (again), ==, 1);
+  g_assert_cmpuint (studio_lesson_n_done (again), ==, 3);
+  studio_lesson_set_learner (again, "Ada");
+  g_object_unref (again);
+  g_autofree char *learner = studio_lesson_dup_learner (f.lesson);
+  g_assert_cmpstr (learner, ==, "Ada");
+
   studio_lesson_start_again (f.lesson);
+  g_assert_cmpuint (studio_lesson_n_answers (f.lesson), ==, 0);
   g_assert_cmpuint (studio_lesson_n_done (f.lesson), ==, 0);
   g_assert_cmpuint (studio_lesson_page_index (f.lesson), ==, 0);
   act = loom_scope_find_node (loom_graph_root (studio_document_get_graph (f.document)), "act");
@@ -182,6 +197,65 @@ test_pane (void)
   g_assert_true (gtk_widget_get_visible (find (pane, GTK_TYPE_LABEL, "Done.")));
   studio_lesson_start_again (f.lesson);
   g_object_unref (pane);
+  fixture_clear (&f);
+}
+
+/* The first button with this action at or below a widget. */
+static GtkWidget *
+find_button (GtkWidget *widget, const char *action)
+{
+  GtkWidget *found
+      = GTK_IS_BUTTON (widget) && g_strcmp0 (gtk_actionable_get_action_name (GTK_ACTIONABLE (widget)), action) == 0
+            ? widget
+            : NULL;
+
+  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL && found == NULL;
+       child = gtk_widget_get_next_sibling (child))
+    found = find_button (child, action);
+  return found;
+}
+
+/* The last page of a lesson that asks for it has a button, and the file has the graph and what was typed. */
+static void
+test_hand_in (void)
+{
+  Fixture f = fixture_new ();
+  GtkWidget *pane = GTK_WIDGET (studio_lesson_pane_new (f.document, f.lesson)), *window = gtk_window_new ();
+  g_autoptr (StudioHandingIn) handing_in = studio_handing_in_new (f.document, f.run, f.lesson, NULL, NULL);
+  g_autofree char *path = g_build_filename (g_get_user_state_dir (), "hand-in.gradloom", NULL);
+  g_autoptr (GError) error = NULL;
+  guint wanted = 0;
+
+  gtk_window_set_child (GTK_WINDOW (window), pane);
+  g_signal_connect_swapped (pane, "hand-in", G_CALLBACK (count_cb), &wanted);
+  studio_lesson_show_page (f.lesson, 1);
+  g_assert_null (find_button (pane, "lesson.hand-in"));
+  studio_lesson_answer (f.lesson, "5");
+  studio_lesson_show_page (f.lesson, 2);
+  GtkWidget *button = find_button (pane, "lesson.hand-in");
+  g_assert_nonnull (button);
+  g_assert_true (gtk_widget_activate_action (button, "lesson.hand-in", NULL));
+  g_assert_cmpuint (wanted, ==, 1);
+  studio_lesson_show_page (f.lesson, 1);
+  GtkWidget *entry = find (pane, GTK_TYPE_ENTRY, "Your answer, then Enter");
+  g_assert_cmpstr (gtk_editable_get_text (GTK_EDITABLE (entry)), ==, "5");
+
+  studio_lesson_set_learner (f.lesson, "Ada");
+  g_assert_true (studio_handing_in_write (handing_in, path, &error));
+  g_assert_no_error (error);
+  g_autoptr (LoomHandIn) hand_in = loom_hand_in_read (path, &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (hand_in->name, ==, "Ada");
+  g_assert_false (hand_in->has_run);
+  g_assert_nonnull (strstr (hand_in->graph, "id=\"act\""));
+  g_assert_null (strstr (hand_in->graph, "2 + 2?"));
+  g_assert_cmpuint (hand_in->answers->len, ==, 1);
+  const LoomHandInAnswer *answer = hand_in->answers->pdata[0];
+  g_assert_cmpint (answer->page, ==, 2);
+  g_assert_cmpstr (answer->title, ==, "Ask");
+  g_assert_cmpstr (answer->text, ==, "5");
+  studio_lesson_start_again (f.lesson);
+  gtk_window_destroy (GTK_WINDOW (window));
   fixture_clear (&f);
 }
 
@@ -292,6 +366,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/lesson/pages", test_pages);
   g_test_add_func ("/lesson/earlier-run", test_earlier_run);
   g_test_add_func ("/lesson/pane", test_pane);
+  g_test_add_func ("/lesson/hand-in", test_hand_in);
   g_test_add_func ("/lesson/editor", test_editor);
   g_test_add_func ("/lesson/markdown", test_markdown);
   g_test_add_func ("/lesson/nested", test_nested);

@@ -29,7 +29,7 @@ struct _StudioLessonPane
 
 G_DEFINE_FINAL_TYPE (StudioLessonPane, studio_lesson_pane, ADW_TYPE_BIN)
 
-static guint follow_signal;
+static guint follow_signal, hand_in_signal;
 
 /* ---- texts -------------------------------------------------------------------- */
 
@@ -183,15 +183,18 @@ given_cb (GtkEntry *entry, StudioLessonPane *self)
       = reply_words (page != NULL ? loom_goal_reply (page->goal, given) : LOOM_GOAL_REPLY_NONE, given);
 
   show_reply (GTK_WIDGET (entry), reply);
+  studio_lesson_keep_answers (self->lesson);
 }
 
 static void
 add_answer (StudioLessonPane *self)
 {
   GtkWidget *entry = gtk_entry_new (), *reply = wrapping_label (NULL, "warning");
+  const char *earlier = studio_lesson_get_answer (self->lesson, studio_lesson_page_index (self->lesson));
 
   gtk_entry_set_placeholder_text (GTK_ENTRY (entry), _ ("Your answer, then Enter"));
   gtk_accessible_update_property (GTK_ACCESSIBLE (entry), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Your answer"), -1);
+  gtk_editable_set_text (GTK_EDITABLE (entry), earlier != NULL ? earlier : "");
   g_signal_connect (entry, "changed", G_CALLBACK (answer_cb), self);
   g_signal_connect (entry, "activate", G_CALLBACK (given_cb), self);
   gtk_widget_set_visible (reply, FALSE);
@@ -219,6 +222,17 @@ add_hint (StudioLessonPane *self, const char *hint)
   gtk_expander_set_child (GTK_EXPANDER (self->hint), markdown (self, hint));
   append (self, self->hint);
   self->hint_timer = g_timeout_add_seconds (HINT_SECONDS, hint_cb, self);
+}
+
+/* On the last page of a lesson that asks for it; every lesson has the same in its menu. */
+static void
+add_hand_in (StudioLessonPane *self)
+{
+  GtkWidget *button = gtk_button_new_with_mnemonic (_ ("_Hand In…"));
+
+  gtk_widget_set_halign (button, GTK_ALIGN_START);
+  gtk_actionable_set_action_name (GTK_ACTIONABLE (button), "lesson.hand-in");
+  append (self, button);
 }
 
 static void
@@ -339,6 +353,9 @@ show_page (StudioLessonPane *self)
         }
       if (page->hint != NULL)
         add_hint (self, page->hint);
+      if (studio_lesson_get (self->lesson)->has_hand_in
+          && studio_lesson_page_index (self->lesson) + 1 == studio_lesson_n_pages (self->lesson))
+        add_hand_in (self);
     }
   if (studio_lesson_page_index (self->lesson) == 0)
     show_doc (self);
@@ -441,6 +458,13 @@ studio_lesson_pane_edit (StudioLessonPane *self)
 }
 
 static void
+hand_in_cb (GtkWidget *widget, const char *name, GVariant *parameter)
+{
+  studio_lesson_keep_answers (STUDIO_LESSON_PANE (widget)->lesson);
+  g_signal_emit (widget, hand_in_signal, 0);
+}
+
+static void
 edit_cb (GtkWidget *widget, const char *name, GVariant *parameter)
 {
   studio_lesson_pane_edit (STUDIO_LESSON_PANE (widget));
@@ -478,6 +502,9 @@ studio_lesson_pane_class_init (StudioLessonPaneClass *klass)
   gtk_widget_class_set_css_name (widget_class, "lessonpane");
   gtk_widget_class_install_action (widget_class, "lesson.start-again", NULL, start_again_cb);
   gtk_widget_class_install_action (widget_class, "lesson.edit", NULL, edit_cb);
+  gtk_widget_class_install_action (widget_class, "lesson.hand-in", NULL, hand_in_cb);
+  hand_in_signal
+      = g_signal_new ("hand-in", STUDIO_TYPE_LESSON_PANE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
   follow_signal = g_signal_new ("follow", STUDIO_TYPE_LESSON_PANE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE,
                                 1, G_TYPE_STRING);
 }

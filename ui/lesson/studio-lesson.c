@@ -12,11 +12,11 @@ struct _StudioLesson
   StudioRun *run;
   GPtrArray *lessons; /* LoomLesson */
   guint which, page;
-  GArray *done;    /* gboolean by page of the current lesson */
-  GArray *holding; /* gboolean by clause of the current page */
-  char *answer;
-  char *start; /* the graph's text when it was opened */
-  gint64 seen; /* the step of the run when the page was shown: figures of a goal are of later ones */
+  GArray *done;       /* gboolean by page of the current lesson */
+  GArray *holding;    /* gboolean by clause of the current page */
+  GPtrArray *answers; /* char* by page; NULL: none */
+  char *start;        /* the graph's text when it was opened */
+  gint64 seen;        /* the step of the run when the page was shown: figures of a goal are of later ones */
 };
 
 G_DEFINE_FINAL_TYPE (StudioLesson, studio_lesson, G_TYPE_OBJECT)
@@ -30,6 +30,8 @@ enum
   N_SIGNALS
 };
 static guint signals[N_SIGNALS];
+
+#define LEARNER "learner" /* a group of the file of progress, unlike those of lessons without a colon */
 
 /* ---- stored progress -------------------------------------------------------- */
 
@@ -50,6 +52,13 @@ group_name (StudioLesson *self)
   return g_strdelimit (g_steal_pointer (&name), "[]\n\r", '-');
 }
 
+/* (transfer full) */
+static char *
+answer_key (guint page)
+{
+  return g_strdup_printf ("answer-%u", page + 1);
+}
+
 static void
 load_progress (StudioLesson *self)
 {
@@ -60,6 +69,8 @@ load_progress (StudioLesson *self)
 
   g_array_set_size (self->done, 0);
   g_array_set_size (self->done, studio_lesson_n_pages (self));
+  g_ptr_array_set_size (self->answers, 0);
+  g_ptr_array_set_size (self->answers, (int)self->done->len);
   if (studio_lesson_get (self) == NULL || !g_key_file_load_from_file (keys, path, G_KEY_FILE_NONE, NULL))
     return;
   group = group_name (self);
@@ -68,6 +79,11 @@ load_progress (StudioLesson *self)
     if (pages[i] >= 0 && (guint)pages[i] < self->done->len)
       g_array_index (self->done, gboolean, pages[i]) = TRUE;
   self->page = (guint)CLAMP (g_key_file_get_integer (keys, group, "page", NULL), 0, (int)MAX (self->done->len, 1) - 1);
+  for (guint i = 0; i < self->answers->len; i++)
+    {
+      g_autofree char *key = answer_key (i);
+      self->answers->pdata[i] = g_key_file_get_string (keys, group, key, NULL);
+    }
 }
 
 /* If the state directory cannot be written, progress is only lost when the window closes. */
@@ -90,6 +106,15 @@ save_progress (StudioLesson *self)
   else
     g_key_file_remove_key (keys, group, "done", NULL);
   g_key_file_set_integer (keys, group, "page", (int)self->page);
+  for (guint i = 0; i < self->answers->len; i++)
+    {
+      g_autofree char *key = answer_key (i);
+
+      if (self->answers->pdata[i] != NULL)
+        g_key_file_set_string (keys, group, key, self->answers->pdata[i]);
+      else
+        g_key_file_remove_key (keys, group, key, NULL);
+    }
   g_mkdir_with_parents (folder, 0700);
   g_key_file_save_to_file (keys, path, NULL);
 }
@@ -200,7 +225,7 @@ evaluate (StudioLesson *self)
   const LoomLessonState state = { .figure = figure,
                                   .is_pinned = is_pinned,
                                   .is_selected = is_selected,
-                                  .answer = self->answer,
+                                  .answer = studio_lesson_get_answer (self, self->page),
                                   .has_faults = loom_faults_count (studio_document_get_faults (self->document)) > 0,
                                   .data = self };
   if (self->holding->len != n)
@@ -223,7 +248,6 @@ static void
 forget_page (StudioLesson *self)
 {
   self->seen = studio_run_get_step (self->run);
-  g_clear_pointer (&self->answer, g_free);
   g_array_set_size (self->holding, 0);
 }
 
@@ -237,6 +261,7 @@ read_lessons (StudioLesson *self)
   self->lessons = loom_lessons_new (studio_document_get_graph (self->document), faults);
   self->which = MIN (self->which, MAX (self->lessons->len, 1) - 1);
   g_array_set_size (self->done, studio_lesson_n_pages (self));
+  g_ptr_array_set_size (self->answers, (int)self->done->len);
   self->page = MIN (self->page, MAX (self->done->len, 1) - 1);
   forget_page (self);
   g_signal_emit (self, signals[LESSONS_CHANGED], 0);
@@ -370,11 +395,57 @@ studio_lesson_clause_holds (StudioLesson *self, guint i)
 void
 studio_lesson_answer (StudioLesson *self, const char *text)
 {
-  if (g_strcmp0 (text, self->answer) == 0)
+  if (self->page >= self->answers->len || g_strcmp0 (text, self->answers->pdata[self->page]) == 0)
     return;
-  g_free (self->answer);
-  self->answer = g_strdup (text);
+  g_free (self->answers->pdata[self->page]);
+  self->answers->pdata[self->page] = text != NULL && *text != '\0' ? g_strdup (text) : NULL;
   evaluate (self);
+}
+
+const char *
+studio_lesson_get_answer (StudioLesson *self, guint page)
+{
+  return page < self->answers->len ? self->answers->pdata[page] : NULL;
+}
+
+guint
+studio_lesson_n_answers (StudioLesson *self)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < self->answers->len; i++)
+    n += self->answers->pdata[i] != NULL;
+  return n;
+}
+
+void
+studio_lesson_keep_answers (StudioLesson *self)
+{
+  save_progress (self);
+}
+
+char *
+studio_lesson_dup_learner (StudioLesson *self)
+{
+  g_autoptr (GKeyFile) keys = g_key_file_new ();
+  g_autofree char *path = state_file ();
+  char *name;
+
+  g_key_file_load_from_file (keys, path, G_KEY_FILE_NONE, NULL);
+  name = g_key_file_get_string (keys, LEARNER, "name", NULL);
+  return name != NULL ? name : g_strdup ("");
+}
+
+void
+studio_lesson_set_learner (StudioLesson *self, const char *name)
+{
+  g_autoptr (GKeyFile) keys = g_key_file_new ();
+  g_autofree char *path = state_file (), *folder = g_path_get_dirname (path);
+
+  g_key_file_load_from_file (keys, path, G_KEY_FILE_NONE, NULL);
+  g_key_file_set_string (keys, LEARNER, "name", name);
+  g_mkdir_with_parents (folder, 0700);
+  g_key_file_save_to_file (keys, path, NULL);
 }
 
 void
@@ -382,6 +453,8 @@ studio_lesson_start_again (StudioLesson *self)
 {
   for (guint i = 0; i < self->done->len; i++)
     g_array_index (self->done, gboolean, i) = FALSE;
+  g_ptr_array_set_size (self->answers, 0);
+  g_ptr_array_set_size (self->answers, (int)self->done->len);
   self->page = 0;
   forget_page (self);
   save_progress (self);
@@ -422,7 +495,7 @@ studio_lesson_dispose (GObject *object)
   g_clear_pointer (&self->lessons, g_ptr_array_unref);
   g_clear_pointer (&self->done, g_array_unref);
   g_clear_pointer (&self->holding, g_array_unref);
-  g_clear_pointer (&self->answer, g_free);
+  g_clear_pointer (&self->answers, g_ptr_array_unref);
   g_clear_pointer (&self->start, g_free);
   G_OBJECT_CLASS (studio_lesson_parent_class)->dispose (object);
 }
@@ -441,6 +514,7 @@ static void
 studio_lesson_init (StudioLesson *self)
 {
   self->done = g_array_new (FALSE, TRUE, sizeof (gboolean));
+  self->answers = g_ptr_array_new_with_free_func (g_free);
   self->holding = g_array_new (FALSE, TRUE, sizeof (gboolean));
 }
 

@@ -31,8 +31,15 @@ gboolean studio_lesson_is_done (StudioLesson *self, guint page);
 guint studio_lesson_n_done (StudioLesson *self);
 /* TRUE if clause i of the current page's goal holds, or the page is done. */
 gboolean studio_lesson_clause_holds (StudioLesson *self, guint i);
-/* Sets the learner's answer on the current page. */
+/* Sets the learner's answer on the current page. It is stored with the progress when the page is left or done, and by
+ * studio_lesson_keep_answers(). */
 void studio_lesson_answer (StudioLesson *self, const char *text);
+const char *studio_lesson_get_answer (StudioLesson *self, guint page); /* NULL: none */
+guint studio_lesson_n_answers (StudioLesson *self);
+void studio_lesson_keep_answers (StudioLesson *self);
+/* The name that the learner last handed in with, "" if there is none; of all lessons. (transfer full) */
+char *studio_lesson_dup_learner (StudioLesson *self);
+void studio_lesson_set_learner (StudioLesson *self, const char *name);
 /* Clears the progress and restores the graph as it was opened, in one undo step. */
 void studio_lesson_start_again (StudioLesson *self);
 /* Call after a graph was opened: the lesson starts from its current content. */

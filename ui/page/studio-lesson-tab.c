@@ -22,6 +22,8 @@ struct _StudioLessonTab
 
 G_DEFINE_FINAL_TYPE (StudioLessonTab, studio_lesson_tab, G_TYPE_OBJECT)
 
+static guint hand_in_signal;
+
 /* Nodes outside the spotlight are dimmed, and other operators are not offered, only while the page is visible. */
 static void
 apply_page (StudioLessonTab *self)
@@ -61,6 +63,12 @@ static void
 follow_cb (StudioLessonPane *pane, const char *path, StudioLessonTab *self)
 {
   studio_canvas_focus_path (self->canvas, path);
+}
+
+static void
+hand_in_cb (StudioLessonTab *self)
+{
+  g_signal_emit (self, hand_in_signal, 0);
 }
 
 static void
@@ -110,6 +118,8 @@ static void
 studio_lesson_tab_class_init (StudioLessonTabClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = lesson_tab_dispose;
+  hand_in_signal
+      = g_signal_new ("hand-in", STUDIO_TYPE_LESSON_TAB, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
 }
 
 static void
@@ -133,6 +143,7 @@ studio_lesson_tab_new (StudioDocument *document, StudioRun *run, StudioCanvas *c
   g_signal_connect_swapped (self->lesson, "completed", G_CALLBACK (completed_cb), self);
   g_signal_connect_object (document, "changed", G_CALLBACK (update_tab), self, G_CONNECT_SWAPPED);
   g_signal_connect (self->pane, "follow", G_CALLBACK (follow_cb), self);
+  g_signal_connect_swapped (self->pane, "hand-in", G_CALLBACK (hand_in_cb), self);
   g_signal_connect_swapped (self->pane, "map", G_CALLBACK (apply_page), self);
   g_signal_connect_swapped (self->pane, "unmap", G_CALLBACK (apply_page), self);
   return self;

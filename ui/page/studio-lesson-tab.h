@@ -9,7 +9,7 @@
 #define STUDIO_TYPE_LESSON_TAB (studio_lesson_tab_get_type ())
 G_DECLARE_FINAL_TYPE (StudioLessonTab, studio_lesson_tab, STUDIO, LESSON_TAB, GObject)
 
-/* toasts: an AdwToastOverlay for sentences. */
+/* Signal "hand-in": the learner wants to hand in. toasts: an AdwToastOverlay for sentences. */
 StudioLessonTab *studio_lesson_tab_new (StudioDocument *document, StudioRun *run, StudioCanvas *canvas,
                                         StudioPalette *palette, StudioPanes *panes, GtkWidget *toasts);
 /* Another graph was opened. */

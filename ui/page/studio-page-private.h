@@ -14,6 +14,7 @@
 #include "ui/page/studio-evaluate-tab.h"
 #include "ui/page/studio-health-line.h"
 #include "ui/page/studio-layer-commands.h"
+#include "ui/page/studio-handing-in.h"
 #include "ui/page/studio-lesson-tab.h"
 #include "ui/page/studio-navigation.h"
 #include "ui/page/studio-page.h"
@@ -89,6 +90,7 @@ struct _StudioPage
   CanvasFitter *fitter;
   StudioPresentation *presentation;
   StudioLessonTab *lesson_tab;
+  StudioHandingIn *handing_in;
   StudioTaskTab *task_tab;
   StudioEvaluateTab *evaluate_tab;
   StudioSlidesTab *slides_tab;

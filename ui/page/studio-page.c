@@ -360,6 +360,8 @@ make_tabs (StudioPage *self)
 {
   self->lesson_tab
       = studio_lesson_tab_new (self->document, self->run, self->canvas, self->palette, self->panes, self->toasts);
+  self->handing_in = studio_handing_in_new (self->document, self->run, studio_lesson_tab_get_lesson (self->lesson_tab),
+                                            self->toasts, self->questions);
   self->comparing = studio_comparing_new (self->document, self->run, self->canvas, self->panes, self->toasts);
   self->slides_tab = studio_slides_tab_new (self->document, self->canvas, self->slides, self->panes);
   self->task_tab = studio_task_tab_new (self->document, self->run, self->canvas, self->panes, self->stage);
@@ -476,6 +478,7 @@ connect_parts (StudioPage *self)
   CONNECT (presentation, "learning-rate", learning_rate_cb);
   g_signal_connect_swapped (self->presentation, "step", G_CALLBACK (studio_runner_step), self->runner);
   CONNECT (comparing, "changed", update_actions);
+  g_signal_connect_swapped (self->lesson_tab, "hand-in", G_CALLBACK (studio_handing_in_ask), self->handing_in);
   g_signal_connect_object (self->stepper, "begin", G_CALLBACK (studio_runner_prepare), self->runner, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->stepper, "say", G_CALLBACK (studio_toasts_say), self->toasts, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->breakpoints, "hit", G_CALLBACK (breakpoint_cb), self, G_CONNECT_SWAPPED);
@@ -551,6 +554,7 @@ page_dispose (GObject *object)
   g_clear_object (&self->evaluate_tab);
   g_clear_object (&self->slides_tab);
   g_clear_object (&self->comparing);
+  g_clear_object (&self->handing_in);
   g_clear_object (&self->lesson_tab);
   g_clear_object (&self->presentation);
   g_clear_object (&self->panel_split);
