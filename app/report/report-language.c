@@ -4,6 +4,7 @@
 #include <libintl.h>
 #include <locale.h>
 
+#include "engine/core/loom-os.h"
 #include "ui/scene/studio-format.h"
 
 #define DOMAIN "gradloom"
