@@ -218,6 +218,7 @@ check_devices (const LoomGraph *graph, const LoomNet *net, LoomTrainSpec *spec, 
   g_autoptr (GHashTable) counted = g_hash_table_new (g_str_hash, g_str_equal);
   g_auto (Listing) training = { 0 };
   g_auto (Listing) evaluation = { 0 };
+  g_autoptr (GError) failed = NULL;
   Check c
       = { graph, net, faults, devices, device != NULL ? device : spec != NULL ? spec->device : "cpu", memory, counted };
 
@@ -227,7 +228,7 @@ check_devices (const LoomGraph *graph, const LoomNet *net, LoomTrainSpec *spec, 
     check_names (&c); /* in f64 this is a device of ref, or the graph's own */
   if (spec == NULL)
     check_ends (&c, batch);
-  else if (listing_build_step (graph, spec, batch, TRUE, &training, NULL)
+  else if (listing_build_step (graph, spec, batch, TRUE, &training, &failed)
            && check_program (&c, training.program, training.strict_devices)
            && (training.step->update == NULL || check_program (&c, training.step->update, training.strict_devices)))
     {
@@ -238,6 +239,9 @@ check_devices (const LoomGraph *graph, const LoomNet *net, LoomTrainSpec *spec, 
     }
   if (spec == NULL && c.memory != NULL)
     check_memory (&c);
+  /* Other errors are those of the graph, which were reported. */
+  if (g_error_matches (failed, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY))
+    loom_faults_add (faults, LOOM_ERROR_OUT_OF_MEMORY, 0, NULL, NULL, "%s", failed->message);
   return loom_faults_count (faults) == 0;
 }
 

@@ -130,7 +130,7 @@ def make_folder(program, folder):
 def sentence_fault(r):
     """What is wrong with what a failed command says."""
     lines = [line for line in r.stderr.splitlines() if line.strip()]
-    errors = [line for line in lines if re.match(r'gradloom( [a-z]+)?: |(error|[^:]+[:,] line \d+|libgomp): ', line) and ': warning: ' not in line
+    errors = [line for line in lines if re.match(r'gradloom( [a-z]+)?: |(error|[^:]+[:,] line \d+|[^:]+\.xml|libgomp): ', line) and ': warning: ' not in line
               and ': note: ' not in line and line != 'gradloom export: no file was written.']
     if not errors:
         return 'no sentence'

@@ -268,7 +268,7 @@ def limits():
     graphs = {
         'huge.npy': table % ('npy', 'x="huge.npy" y="huge.npy"'), 'huge.idx': table % ('idx', 'images="huge.idx" labels="labels.idx"'),
         'pictures of 2.5 billion pixels': table % ('image-folder', 'path="pictures" size="8"'),
-        'deep.json': table % ('text', 'path="t.txt" context="2" unit="tokenizer" tokenizer="deep.json"').replace(
+        'deep.json': (table % ('text', 'path="t.txt" context="2" unit="tokenizer" tokenizer="deep.json"')).replace(
             'op="flatten"', 'op="embedding" num_embeddings="9" embedding_dim="2"'),
         'deep elements': '<graph xmlns="urn:gradloom:graph" version="1" name="n">' + '<module id="m">' * deep,
         'a deep expression': table % ('csv', 'path="small.csv" target="{' + '(' * deep + ')' * deep + '}"'),
