@@ -188,7 +188,7 @@ size_mark (const Op *op, const char *text)
 {
   g_auto (GStrv) parts = g_strsplit (text + (*text == '?'), ":", 3);
   g_auto (GStrv) ports = g_strsplit (parts[0], "|", -1);
-  g_autofree char *values[2] = { NULL }, *prefix = g_strdup_printf ("\4%s=", parts[2]);
+  g_autofree char *first = NULL, *last = NULL, *prefix = g_strdup_printf ("\4%s=", parts[2]);
   int axis = atoi (parts[1]);
   guint n = g_strv_length (ports);
 
@@ -200,13 +200,12 @@ size_mark (const Op *op, const char *text)
 
       if (type == NULL)
         continue;
-      if (values[0] == NULL)
-        values[0] = g_strdup_printf ("%" G_GINT64_FORMAT, type->shape.dim[at].coef);
+      if (first == NULL)
+        first = g_strdup_printf ("%" G_GINT64_FORMAT, type->shape.dim[at].coef);
       if (i == n - 1)
-        values[1] = g_strdup_printf ("%" G_GINT64_FORMAT, type->shape.dim[at].coef);
+        last = g_strdup_printf ("%" G_GINT64_FORMAT, type->shape.dim[at].coef);
     }
-  return marked (op, *text == '?' ? prefix : "", parts[2], values[0] != NULL ? values[0] : "0",
-                 *text == '?' ? values[1] : NULL);
+  return marked (op, *text == '?' ? prefix : "", parts[2], first != NULL ? first : "0", *text == '?' ? last : NULL);
 }
 
 /* All wired inputs of a variadic operator, separated by commas. */
