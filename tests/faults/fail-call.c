@@ -31,7 +31,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define LARGE 65537 /* the blocks of a net's nodes have 64 KiB and are GLib's */
+#define LARGE 69633 /* blocks of nodes have 64 KiB and a head, and are GLib's */
 
 #define KINDS                                                                                                          \
   X (open, EMFILE)                                                                                                     \
