@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 ROOT = sys.argv[1]
-TOTAL = 163840
+TOTAL = 168_000
 LARGEST = 22_000
 # The README of a box says what it is, what it may include, and how something is added.
 LARGEST_README = 4_000
