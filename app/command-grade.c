@@ -188,14 +188,14 @@ grade_all (const Options *o, const char *folder, GPtrArray *rows, GError **error
   if (pool == NULL)
     return FALSE;
   /* Processes that are ended leave their folders in this one. */
-  scratch = g_dir_make_tmp ("gradloom-grade-XXXXXX", error);
+  scratch = loom_path_make_temporary ("gradloom-grade", error);
   if (scratch != NULL)
     g_setenv ("TMPDIR", scratch, TRUE);
   for (guint i = 0; i < rows->len && scratch != NULL; i++)
     g_thread_pool_push (pool, rows->pdata[i], NULL);
   g_thread_pool_free (pool, FALSE, TRUE);
   if (scratch != NULL)
-    grade_remove (scratch);
+    loom_path_remove_all (scratch);
   return scratch != NULL;
 }
 
@@ -324,18 +324,18 @@ static GPtrArray *
 list (const char *folder, GError **error)
 {
   g_autoptr (GPtrArray) rows = g_ptr_array_new_with_free_func ((GDestroyNotify)grade_row_free);
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, error);
-  const char *name;
+  g_auto (GStrv) names = loom_path_names (folder, error);
 
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL && rows->len <= MOST_FILES)
+  for (guint i = 0; names != NULL && names[i] != NULL && rows->len <= MOST_FILES; i++)
     {
+      const char *name = names[i];
       g_autofree char *path = g_build_filename (folder, name, NULL);
 
-      if (g_str_has_suffix (name, LOOM_HAND_IN_SUFFIX) && *name != '.' && !g_file_test (path, G_FILE_TEST_IS_SYMLINK)
-          && g_file_test (path, G_FILE_TEST_IS_REGULAR))
+      if (g_str_has_suffix (name, LOOM_HAND_IN_SUFFIX) && *name != '.' && !loom_path_is_link (path)
+          && loom_path_is_file (path))
         g_ptr_array_add (rows, grade_row_new (name));
     }
-  if (dir == NULL)
+  if (names == NULL)
     return NULL;
   if (rows->len == 0 || rows->len > MOST_FILES)
     {
@@ -413,8 +413,7 @@ run_grade (const Command *command, int argc, char **argv)
     return command_usage (command, "--out %s: the folder of this file does not exist or is not writable.", o.out);
   if (!grade_key_read (&key, o.key, &error))
     return command_fail (command, g_steal_pointer (&error));
-  return g_file_test (argv[1], G_FILE_TEST_IS_DIR) ? grade_folder (command, argv[1], &o)
-                                                   : grade_file (command, &key, argv[1], &o);
+  return loom_path_is_folder (argv[1]) ? grade_folder (command, argv[1], &o) : grade_file (command, &key, argv[1], &o);
 }
 
 const Command command_grade = {

@@ -48,8 +48,7 @@ make (const char *path, const char *name, LoomGraph **graph, GError **error)
   *graph = command_read_graph (path, error);
   if (*graph == NULL)
     return NULL;
-  return g_file_test (path, G_FILE_TEST_IS_DIR) ? loom_hand_in_new (path, name, error)
-                                                : loom_hand_in_new_untrained (*graph, name);
+  return loom_path_is_folder (path) ? loom_hand_in_new (path, name, error) : loom_hand_in_new_untrained (*graph, name);
 }
 
 static int

@@ -86,7 +86,7 @@ add_inputs (const LoomNet *net, const LoomGraph *graph, const LoomElement *scope
 
           add_inputs (net, graph, module, inner, known, tensors);
         }
-      else if (is_node && *path && g_strcmp0 (loom_element_get (e, "op"), "module_input") == 0
+      else if (is_node && *path && loom_op_has_role (e, LOOM_ROLE_MODULE_INPUT)
                && loom_net_source_of (net, path, loom_element_serial (e), "out", &source))
         {
           const char *id = loom_element_get (e, "id");

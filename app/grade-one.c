@@ -63,25 +63,11 @@ typedef struct
   GradeMetrics metrics;
 } Repetition;
 
-void
-grade_remove (const char *path)
-{
-  g_autoptr (GDir) dir = g_file_test (path, G_FILE_TEST_IS_SYMLINK) ? NULL : g_dir_open (path, 0, NULL);
-  const char *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *child = g_build_filename (path, name, NULL);
-      grade_remove (child);
-    }
-  remove (path);
-}
-
 static void
 repetition_clear (Repetition *self)
 {
   if (self->folder != NULL)
-    grade_remove (self->folder);
+    loom_path_remove_all (self->folder);
   g_free (self->folder);
   g_free (self->log);
   g_free (self->run);
@@ -102,7 +88,7 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
       g_ptr_array_add (self->metrics.name, g_strdup (step->metric_name[i]));
       g_array_append_val (self->metrics.value, step->metric[i]);
     }
-  if (self->is_late || (double)(g_get_monotonic_time () - self->begun) * 1e-6 < self->seconds)
+  if (self->is_late || (double)(loom_monotonic () - self->begun) * 1e-6 < self->seconds)
     return;
   self->is_late = TRUE;
   loom_trainer_post (trainer, LOOM_COMMAND_STOP, NULL, 0);
@@ -122,13 +108,13 @@ write_log (Repetition *self, const LoomHandIn *hand_in, GError **error)
 {
   g_autofree char *checkpoint = NULL;
 
-  self->folder = g_dir_make_tmp ("gradloom-grade-XXXXXX", error);
+  self->folder = loom_path_make_temporary ("gradloom-grade", error);
   if (self->folder == NULL)
     return FALSE;
   self->log = g_build_filename (self->folder, "log", NULL);
   self->run = g_build_filename (self->folder, "run", NULL);
   checkpoint = g_build_filename (self->log, LOOM_RUN_CHECKPOINTS, "1", NULL);
-  if (g_mkdir_with_parents (checkpoint, 0700) != 0)
+  if (!loom_path_make_folder (checkpoint, 0700))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "%s cannot be made: %s.", checkpoint, g_strerror (errno));
       return FALSE;
@@ -172,7 +158,7 @@ repeat (Repetition *self, const LoomHandIn *hand_in, const LoomGraph *graph, con
   if (trainer == NULL)
     return NULL;
   loom_trainer_set_observer (trainer, &observer, self);
-  self->begun = g_get_monotonic_time ();
+  self->begun = loom_monotonic ();
   if (loom_trainer_run (trainer, error) == LOOM_TRAINER_FAILED)
     return NULL;
   return loom_hand_in_new (self->run, hand_in->name, error);

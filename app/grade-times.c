@@ -30,7 +30,7 @@ grade_times (const LoomHandIn *h, GradeRow *row)
   const LoomRunSession *first = n > 0 ? &g_array_index (h->sessions, LoomRunSession, 0) : NULL,
                        *last = n > 0 ? &g_array_index (h->sessions, LoomRunSession, n - 1) : NULL;
 
-  if (h->made > (double)g_get_real_time () * 1e-6 + DAY)
+  if (h->made > (double)loom_wall () * 1e-6 + DAY)
     grade_row_add (row, GRADE_CHANGED, "It was made in the future.");
   if (first == NULL)
     {

@@ -55,8 +55,6 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (GradeKey, grade_key_clear)
  * else. DATA, if it names another. */
 gboolean grade_key_lend_files (const GradeKey *self, LoomGraph *graph, GError **error);
 
-/* Removes a file, or a folder with all that is in it. */
-void grade_remove (const char *path);
 /* Reads, repeats and compares one hand-in. */
 GradeRow *grade_hand_in (const GradeKey *key, const char *path, const GradeOptions *options);
 

@@ -4,7 +4,7 @@
 #include <libintl.h>
 #include <locale.h>
 
-#include "engine/core/loom-os.h"
+#include "engine/loom-run.h"
 #include "ui/scene/studio-format.h"
 
 #define DOMAIN "gradloom"

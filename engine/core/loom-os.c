@@ -356,6 +356,33 @@ loom_path_make_folder (const char *path, mode_t mode)
   return sync_folder (parent) && (made != 0 || sync_folder (above));
 }
 
+char *
+loom_path_make_temporary (const char *name, GError **error)
+{
+  g_autofree char *random = g_uuid_string_random (), *own = g_strconcat (name, "-", random, NULL);
+  char *path = g_build_filename (g_get_tmp_dir (), own, NULL);
+
+  if (loom_os->mkdir (AT_FDCWD, path, 0700) == 0)
+    return path;
+  fail ("Error making directory", path, error);
+  g_free (path);
+  return NULL;
+}
+
+void
+loom_path_remove_all (const char *path)
+{
+  g_auto (GStrv) names = loom_path_is_link (path) ? NULL : loom_path_names (path, NULL);
+
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    {
+      g_autofree char *inner = g_build_filename (path, names[i], NULL);
+
+      loom_path_remove_all (inner);
+    }
+  loom_os->unlink (AT_FDCWD, path, names != NULL ? AT_REMOVEDIR : 0);
+}
+
 gboolean
 loom_path_read (const char *path, char **data, gsize *length, GError **error)
 {

@@ -2,6 +2,7 @@
 #include "engine/runs/hand-in-private.h"
 
 #include "engine/core/loom-error.h"
+#include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/core/loom-text.h"
 #include "engine/infer/loom-run-event.h"
@@ -77,7 +78,7 @@ hand_in_new (const char *name)
   LoomHandIn *self = g_new0 (LoomHandIn, 1);
 
   self->name = g_strstrip (cut (name, LOOM_HAND_IN_MOST_NAME));
-  self->made = (double)g_get_real_time () * 1e-6;
+  self->made = (double)loom_wall () * 1e-6;
   self->program = g_strdup ("gradloom " LOOM_VERSION);
   self->answers = hand_in_answers_new ();
   self->sessions = g_array_new (FALSE, FALSE, sizeof (LoomRunSession));

@@ -261,6 +261,8 @@ static const char *const may_call[] = {
   "the worker's standard input and output",
   "worker-link.c",
   "the program's own name in /proc",
+  "command-grade.c",
+  "a process between fork() and execve(), and the program's own name in /proc",
   "command-predict.c",
   "a stream that may be standard input",
   "shared_command.c",

@@ -147,6 +147,31 @@ test_types (void)
   remove_tree (top);
 }
 
+/* A temporary folder is this user's alone, and what a link in it leads to stays. */
+static void
+test_temporary (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *kept = loom_path_make_temporary ("gradloom-os", &error);
+  g_autofree char *top = loom_path_make_temporary ("gradloom-os", &error);
+  g_autofree char *file = g_build_filename (kept, "file", NULL), *inner = g_build_filename (top, "a", "b", NULL);
+  g_autofree char *link = g_build_filename (inner, "link", NULL), *other = g_build_filename (inner, "c", NULL);
+  struct stat info;
+
+  g_assert_no_error (error);
+  g_assert_cmpint (stat (top, &info), ==, 0);
+  g_assert_cmpint (info.st_mode & 0777, ==, 0700);
+  g_assert_true (loom_path_make_folder (inner, 0700));
+  g_assert_true (g_file_set_contents (file, "", 0, NULL));
+  g_assert_true (g_file_set_contents (other, "", 0, NULL));
+  g_assert_cmpint (symlink (kept, link), ==, 0);
+  loom_path_remove_all (top);
+  g_assert_false (loom_path_exists (top));
+  g_assert_true (loom_path_is_file (file));
+  loom_path_remove_all (kept);
+  g_assert_false (loom_path_exists (kept));
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -154,5 +179,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/os/unreadable-folder", test_unreadable_folder);
   g_test_add_func ("/os/made-folders", test_made_folders);
   g_test_add_func ("/os/types", test_types);
+  g_test_add_func ("/os/temporary", test_temporary);
   return g_test_run ();
 }
