@@ -460,9 +460,17 @@ loom_graph_read_data (const char *data, gsize length, const char *name_for_error
   };
   g_autoptr (GPtrArray) before = NULL;
   int status = 0;
+  static gsize is_ready;
   LoomGraph *graph;
 
   g_return_val_if_fail ((data != NULL || length == 0) && faults != NULL, NULL);
+
+  /* Two threads that read their first graphs at once would both initialise libxml2, and crash. */
+  if (g_once_init_enter (&is_ready))
+    {
+      xmlInitParser ();
+      g_once_init_leave (&is_ready, 1);
+    }
 
   if (length > MAX_BYTES)
     return loom_refuse_null (error, LOOM_ERROR_PARSE, "%s: the file is larger than 64 MB, the limit for graphs.",
