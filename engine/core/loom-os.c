@@ -332,28 +332,26 @@ sync_folder (const char *path)
   return done;
 }
 
-/* A process that was killed may have made the folder, or the one that it is in, and not have synchronised its entry;
- * those above were synchronised before there was anything in them. */
+/* The entry of each folder is synchronised before there is anything in it; that of the last one also if it exists, since
+ * a process may have been killed, or have failed, between both. */
 gboolean
 loom_path_make_folder (const char *path, mode_t mode)
 {
   g_autofree char *parent = g_path_get_dirname (path), *above = g_path_get_dirname (parent);
-  int made = loom_os->mkdir (AT_FDCWD, path, mode);
 
-  if (made != 0 && errno == ENOENT && !g_str_equal (parent, path))
+  if (!loom_path_exists (path))
     {
-      if (!loom_path_make_folder (parent, mode))
+      if (!loom_path_exists (parent) && !loom_path_make_folder (parent, mode))
         return FALSE;
-      made = loom_os->mkdir (AT_FDCWD, path, mode);
+      if (!sync_folder (above) || (loom_os->mkdir (AT_FDCWD, path, mode) != 0 && errno != EEXIST))
+        return FALSE;
     }
-  if (made != 0 && errno != EEXIST)
-    return FALSE;
-  if (made != 0 && !loom_path_is_folder (path))
+  if (!loom_path_is_folder (path))
     {
       errno = ENOTDIR;
       return FALSE;
     }
-  return sync_folder (parent) && (made != 0 || sync_folder (above));
+  return sync_folder (parent);
 }
 
 char *
