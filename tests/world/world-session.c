@@ -272,10 +272,10 @@ travel (LoomTrainer *trainer, gint64 step)
   guint64 hash;
 
   if (!loom_trainer_travel (trainer, step, NULL, &error))
-    return report_error (error);
+    return report_error (error) + 2;
   hash = hash_weights (trainer, &error);
   if (error != NULL)
-    return report_error (error);
+    return report_error (error) + 2;
   if (hash == reference.value[step])
     return 0;
   g_snprintf (world_report ()->error, sizeof world_report ()->error, "the weights of step %d are others", (int)step);
@@ -317,6 +317,8 @@ live_cb (gpointer data)
   if (!self->resumes)
     read = loom_graph_read_data (kinds[kind].graph, strlen (kinds[kind].graph), "world", faults, &error);
   trainer = loom_trainer_new (read, &options, &error);
+  if (g_getenv ("WORLD_TRACE") != NULL && trainer != NULL && is_first && loom_trainer_notes (trainer) != NULL)
+    printf ("# %s\n", loom_trainer_notes (trainer));
   if (trainer != NULL && is_first)
     {
       world_report ()->steps = loom_trainer_steps (trainer);
@@ -409,14 +411,10 @@ world_session_init (void)
 
 /* ---- sessions ----------------------------------------------------------- */
 
-/* Threads of several ranks alternate in an order of their own, so that sessions of ranks are run on request. */
 static guint
 kind_of (guint64 seed)
 {
-  static const guint alone[] = { 0, 1, KIND_QUEUE };
-  const guint64 drawn = world_hash (seed, 8, 8);
-
-  return g_getenv ("GRADLOOM_WORLD_ALL") != NULL ? (guint)(drawn % N_KINDS) : alone[drawn % G_N_ELEMENTS (alone)];
+  return (guint)(world_hash (seed, 8, 8) % N_KINDS);
 }
 
 int
@@ -443,8 +441,10 @@ world_session_faults (guint64 seed, WorldFault faults[WORLD_MOST_FAULTS])
   return n;
 }
 
+/* Status 4: it could not go back. A history ends, with a note, if its disk fails, so that any fault so far is a reason.
+ */
 static char *
-after_life (int life, int status, int ended_by, gboolean is_last)
+after_life (int life, int status, int ended_by, gboolean is_last, int met)
 {
   const WorldReport *report = world_report ();
   g_autofree char *lost = NULL;
@@ -453,9 +453,9 @@ after_life (int life, int status, int ended_by, gboolean is_last)
     return g_strdup_printf ("life %d: it was ended by signal %d", life, ended_by);
   if (status == 3)
     return g_strdup_printf ("life %d: %s", life, report->error);
-  if (status == 2 && (is_last || report->n_met == 0))
+  if ((status == 2 && (is_last || report->n_met == 0)) || (status == 4 && met == 0))
     return g_strdup_printf ("life %d: it failed without a fault: %s", life, report->error);
-  if (status == 2 && (report->error_code == -1 || report->error[0] == '\0'))
+  if ((status == 2 || status == 4) && (report->error_code == -1 || report->error[0] == '\0'))
     return g_strdup_printf ("life %d: the error has no name: %s", life, report->error);
   world_reboot (status == WORLD_EXIT_POWER);
   world_look ();
@@ -495,7 +495,7 @@ world_session_run (guint64 seed, const WorldFault *faults, int n, int *n_met)
         printf ("# life %d: exit %d, %d calls, from step %d, back %d, acknowledged %d: %s\n", life, status,
                 world_report ()->calls, (int)world_report ()->steps, (int)back, (int)world_report ()->acknowledged,
                 world_report ()->error);
-      wrong = after_life (life, status, ended_by, is_last);
+      wrong = after_life (life, status, ended_by, is_last, *n_met);
     }
   if (wrong == NULL && kind < KIND_JOURNAL
       && hash_step (reference.acknowledged) != reference.hash[reference.acknowledged])
