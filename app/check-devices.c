@@ -239,9 +239,10 @@ check_devices (const LoomGraph *graph, const LoomNet *net, LoomTrainSpec *spec, 
     }
   if (spec == NULL && c.memory != NULL)
     check_memory (&c);
-  /* Other errors are those of the graph, which were reported. */
-  if (g_error_matches (failed, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY))
-    loom_faults_add (faults, LOOM_ERROR_OUT_OF_MEMORY, 0, NULL, NULL, "%s", failed->message);
+  /* Other errors are those of the graph, which were reported, unless its data could be read until now. */
+  if (failed != NULL
+      && (g_error_matches (failed, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY) || loom_faults_length (faults) == 0))
+    loom_faults_add (faults, failed->code, 0, NULL, NULL, "%s", failed->message);
   return loom_faults_count (faults) == 0;
 }
 

@@ -1,4 +1,4 @@
-/* What `gradloom grade` reads and finds: the lecturer's key, and the row of a hand-in. */
+/* The key of a lecturer that `gradloom grade` reads, and the row that it writes for each hand-in. */
 #pragma once
 
 #include "engine/loom-run.h"

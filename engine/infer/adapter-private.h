@@ -1,4 +1,4 @@
-/* What adapter-merge.c needs of an adapter. */
+/* The parts of an adapter, for merging its factors into weights. */
 #pragma once
 
 #include "engine/infer/loom-adapter.h"

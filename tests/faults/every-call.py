@@ -28,6 +28,8 @@ PERSISTENT = ('disk', 'alloc', 'open')  # also as failures that stay
 BY_DESIGN = ('small', 'jit')
 MOST_SMALL = 40  # of thousands
 ABOUT = 5600     # calls of all cases
+# The line that follows the sentences of nodes.
+SUMMARY = 'gradloom export: the nodes above cannot be written; no file was written.'
 VOLATILE = ('events.jsonl', 'sessions.jsonl', 'run.json', 'costs.ini', 'state.json', 'state.packed')
 
 GRAPH = '''<graph xmlns="urn:gradloom:graph" version="1" name="small">
@@ -132,6 +134,7 @@ def sentence_fault(r):
     lines = [line for line in r.stderr.splitlines() if line.strip()]
     errors = [line for line in lines if re.match(r'gradloom( [a-z]+)?: |(error|[^:]+[:,] line \d+|[^:]+\.xml|libgomp): ', line) and ': warning: ' not in line
               and ': note: ' not in line and line != 'gradloom export: no file was written.']
+    errors = [line for line in errors if line != SUMMARY] or errors
     if not errors:
         return 'no sentence'
     if '(null)' in r.stderr or 'CRITICAL' in r.stderr or 'Success' in r.stderr:
