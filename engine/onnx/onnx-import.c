@@ -152,10 +152,10 @@ untie (OnnxImport *all, const Onnx__NodeProto *node)
       copy->constant = loom_tensor_ref (value->constant);
       copy->is_weight = TRUE;
       copy->elem_type = value->elem_type;
-      /* Keys of the table are names in the model, which was unpacked with malloc(). */
       guint uses = GPOINTER_TO_UINT (g_hash_table_lookup (all->uses, node->input[i]));
-      g_hash_table_replace (all->uses, value->name, GUINT_TO_POINTER (MAX (uses, 1) - 1));
-      g_hash_table_insert (all->uses, copy->name, GUINT_TO_POINTER (1));
+      g_hash_table_replace (all->uses, g_strdup (value->name), GUINT_TO_POINTER (MAX (uses, 1) - 1));
+      g_hash_table_insert (all->uses, g_strdup (copy->name), GUINT_TO_POINTER (1));
+      /* The model was unpacked with malloc(). */
       node->input[i] = realloc (node->input[i], strlen (own) + 1);
       strcpy (node->input[i], own);
     }
@@ -617,7 +617,7 @@ read_once (const void *data, gsize length, const char *name_for_errors, const ch
   all.external = onnx_external_new (path);
   all.values = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, onnx_value_free);
   all.ids = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-  all.uses = g_hash_table_new (g_str_hash, g_str_equal);
+  all.uses = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   all.nodes = g_ptr_array_new_with_free_func ((GDestroyNotify)onnx_node_free);
   all.wires = g_ptr_array_new_with_free_func (g_free);
   all.pool = g_string_chunk_new (4096);

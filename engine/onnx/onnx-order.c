@@ -34,7 +34,7 @@ onnx_count_uses (GHashTable *uses, const Onnx__GraphProto *graph)
     if (graph->output[i]->name != NULL)
       g_ptr_array_add (names, graph->output[i]->name);
   for (guint i = 0; i < names->len; i++)
-    g_hash_table_insert (uses, names->pdata[i],
+    g_hash_table_insert (uses, g_strdup (names->pdata[i]),
                          GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (uses, names->pdata[i])) + 1));
 }
 

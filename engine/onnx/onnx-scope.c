@@ -21,7 +21,7 @@ onnx_scope_new (OnnxImport *outer, const char *module)
   scope->last_error = NULL;
   scope->given = NULL;
   scope->values = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, onnx_value_free);
-  scope->uses = g_hash_table_new (g_str_hash, g_str_equal);
+  scope->uses = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   scope->kept = NULL;
   scope->module = NULL;
   if (module != NULL)

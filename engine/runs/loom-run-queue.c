@@ -177,7 +177,7 @@ int
 loom_run_queue_claim (const char *folder, const LoomQueuedRun *run)
 {
   g_autofree char *name = name_of (run->number), *path = g_build_filename (folder, name, NULL);
-  const int fd = loom_open (AT_FDCWD, path, O_RDONLY);
+  const int fd = loom_open (AT_FDCWD, path, O_RDWR); /* NFS locks only what can be written */
   struct stat held, named;
 
   /* A process that had the lock before may have removed the file. */

@@ -77,7 +77,9 @@ checkpoint_folder_put (LoomFolder *checkpoints, const char *fresh, gint64 step, 
     return rename_error (error, path);
   if (loom_os->rename (loom_folder_fd (checkpoints), fresh, name, RENAME_EXCHANGE) != 0)
     {
-      /* Not every file system supports this. */
+      /* Not every file system supports this; another failure leaves the old one. */
+      if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)
+        return rename_error (error, path);
       checkpoint_folder_remove (checkpoints, name);
       if (!loom_folder_rename (checkpoints, fresh, name))
         return rename_error (error, path);

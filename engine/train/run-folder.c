@@ -94,9 +94,9 @@ lock (int fd)
   return TRUE;
 }
 
-/* Opens the events; everything after events_length is cut off. */
+/* Opens the events for this process alone. */
 static gboolean
-events_open (RunFolder *self, GError **error)
+events_lock (RunFolder *self, GError **error)
 {
   int fd = loom_folder_open_file (self->files, LOOM_RUN_EVENTS, O_RDWR | O_CREAT, error);
 
@@ -109,16 +109,19 @@ events_open (RunFolder *self, GError **error)
                           "Another process is training in %s. Wait until it ends, or choose another folder.",
                           self->path);
     }
-  /* The file may have been shortened; a gap of zero bytes would be worse than the lost lines. */
-  gint64 end = loom_os->seek (fd, 0, SEEK_END);
-  gint64 length = MIN (self->events_length, MAX (end, 0));
-  if (loom_os->truncate (fd, length) != 0 || loom_os->seek (fd, length, SEEK_SET) < 0)
-    {
-      io_error (error, "Cannot cut events.jsonl in", self->path);
-      loom_close (fd);
-      return FALSE;
-    }
   self->fd = fd;
+  return TRUE;
+}
+
+/* Everything after events_length goes. */
+static gboolean
+events_cut (RunFolder *self, GError **error)
+{
+  /* The file may have been shortened; a gap of zero bytes would be worse than the lost lines. */
+  const gint64 end = loom_os->seek (self->fd, 0, SEEK_END), length = MIN (self->events_length, MAX (end, 0));
+
+  if (loom_os->truncate (self->fd, length) != 0 || loom_os->seek (self->fd, length, SEEK_SET) < 0)
+    return io_error (error, "Cannot cut events.jsonl in", self->path);
   self->events_length = length;
   self->n_points = 0;
   return TRUE;
@@ -283,14 +286,8 @@ holds_run (const char *folder)
 static gboolean
 is_own (const char *name)
 {
-  static const char *const names[] = { LOOM_RUN_CHECKPOINTS,
-                                       LOOM_RUN_DATA,
-                                       LOOM_RUN_EVENTS,
-                                       LOOM_RUN_HISTORY,
-                                       LOOM_RUN_SETTINGS,
-                                       LOOM_RUN_SESSIONS,
-                                       LOOM_RUN_UNFINISHED,
-                                       NULL };
+  static const char *const names[] = { LOOM_RUN_CHECKPOINTS, LOOM_RUN_DATA,     LOOM_RUN_EVENTS,     LOOM_RUN_HISTORY,
+                                       LOOM_RUN_SETTINGS,    LOOM_RUN_SESSIONS, LOOM_RUN_UNFINISHED, NULL };
 
   return name[0] == '.' || g_strv_contains (names, name) || g_str_has_suffix (name, ".tmp");
 }
@@ -367,12 +364,12 @@ write_graph (RunFolder *self, const RunFolderContents *run, GError **error)
          && loom_folder_sync (self->files, error);
 }
 
-static gboolean
-open_folder (RunFolder *self, const char *path, GError **error)
+gboolean
+run_folder_lock (RunFolder *self, const char *path, GError **error)
 {
   self->path = g_strdup (path);
   self->files = loom_folder_open (path, error);
-  return self->files != NULL && events_open (self, error);
+  return self->files != NULL && events_lock (self, error);
 }
 
 gboolean
@@ -384,7 +381,7 @@ run_folder_create (RunFolder *self, const char *path, const RunFolderContents *r
     return FALSE;
   if (!loom_path_make_folder (path, 0777))
     return io_error (error, "Cannot create the folder", path);
-  if (!open_folder (self, path, error))
+  if (!run_folder_lock (self, path, error) || !events_cut (self, error))
     return FALSE;
   checkpoints = loom_folder_enter (self->files, LOOM_RUN_CHECKPOINTS, TRUE, error);
   /* The graph is written last: a folder with a graph.xml can be resumed. */
@@ -393,8 +390,8 @@ run_folder_create (RunFolder *self, const char *path, const RunFolderContents *r
 }
 
 gboolean
-run_folder_open (RunFolder *self, const char *path, const RunFolderContents *changed, GError **error)
+run_folder_open (RunFolder *self, const RunFolderContents *changed, GError **error)
 {
-  return open_folder (self, path, error)
+  return events_cut (self, error)
          && (changed == NULL || (write_settings (self, changed, error) && write_graph (self, changed, error)));
 }

@@ -42,9 +42,11 @@ void run_folder_init (RunFolder *self, gint64 total_steps);
 void run_folder_clear (RunFolder *self);
 /* Makes the folder of a new run. USAGE if it contains a run or other files already; IO. */
 gboolean run_folder_create (RunFolder *self, const char *path, const RunFolderContents *run, GError **error);
-/* Opens the folder of a resumed run; events are cut to events_length, from its checkpoint. changed: options have
- * changed the run, and graph.xml and run.json are written again; may be NULL. */
-gboolean run_folder_open (RunFolder *self, const char *path, const RunFolderContents *changed, GError **error);
+/* Opens the folder of a run that is resumed, for this process alone. IO if another one trains in it. */
+gboolean run_folder_lock (RunFolder *self, const char *path, GError **error);
+/* Then cuts the events to events_length, from the run's checkpoint. changed: options have changed the run, and
+ * graph.xml and run.json are written again; may be NULL. */
+gboolean run_folder_open (RunFolder *self, const RunFolderContents *changed, GError **error);
 
 /* Begins a session after this many steps; epoch from 0. Nothing is written without a folder. */
 gboolean run_folder_begin_session (RunFolder *self, gint64 step, gint64 epoch, GError **error);

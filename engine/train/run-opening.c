@@ -92,8 +92,9 @@ resume (const RunOpening *self, const LoomTrainerOptions *options, const RunFold
     }
   /* Later checkpoints go first: with events that are cut already, one of them would continue a history with a gap. */
   if (rank_group_is_first (self->group)
-      && ((options->resume_step > 0 && !checkpoints_remove_after (options->resume, self->progress->step, error))
-          || !run_folder_open (self->folder, options->resume, is_changed ? run : NULL, error)))
+      && (!run_folder_lock (self->folder, options->resume, error)
+          || (options->resume_step > 0 && !checkpoints_remove_after (options->resume, self->progress->step, error))
+          || !run_folder_open (self->folder, is_changed ? run : NULL, error)))
     return FALSE;
   if ((!options->no_epochs && !note_epochs (self, error))
       || (!isnan (options->lr)

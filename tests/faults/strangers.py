@@ -29,7 +29,9 @@ EVIL = '\x9b31m\n\x7f\u202e\u2066<b>x</b>&amp;"\'\\' + SHELL + "'''\"\"\"\n__imp
 RAW = '\x1b]0;title\x07\x1b[2J' + EVIL  # where a format has no limits, as CSV and JSON
 FORBIDDEN = re.compile('[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]')
 # Read by libraries and the program itself, wherever it is installed or built.
-OWN = ('/usr/', '/etc/', '/proc/', '/sys/', '/dev/', '/lib', '/opt/', '/root/.pyenv/', os.environ.get('GRADLOOM_BUILD_ROOT', '/usr/'))
+# Where libraries and the interpreter of this test have their files, on any system.
+OWN = ('/usr/', '/etc/', '/proc/', '/sys/', '/dev/', '/lib', '/opt/', '/var/', '/run/', '/nix/', sys.prefix + '/',
+       os.environ.get('GRADLOOM_BUILD_ROOT', '/usr/'))
 n = 0
 
 

@@ -325,7 +325,8 @@ test_folder (void)
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_USAGE);
   g_clear_error (&error);
   folder.events_length = length;
-  g_assert_true (run_folder_open (&folder, path, NULL, &error));
+  g_assert_true (run_folder_lock (&folder, path, &error));
+  g_assert_true (run_folder_open (&folder, NULL, &error));
   run_folder_clear (&folder);
   g_assert_true (g_file_get_contents (events, &cut, NULL, NULL));
   g_assert_cmpint ((gint64)strlen (cut), ==, length);

@@ -4,9 +4,11 @@
 #include "tests/test-program.h"
 #include "tests/train/train-test.h"
 
+#include <fcntl.h>
 #include <glib/gstdio.h>
 #include <math.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -404,7 +406,9 @@ test_back (Fixture *f, gconstpointer data)
 {
   LoomTrainerOptions o = again (f);
   g_autofree char *later = g_build_filename (f->run, "checkpoints", "22", NULL),
-                  *events = read_text (f, "events.jsonl"), *shorter = NULL;
+                  *events = read_text (f, "events.jsonl"), *shorter = NULL,
+                  *locked = g_build_filename (f->run, "events.jsonl", NULL);
+  int fd;
   g_autoptr (LoomTrainer) trainer = resume (&o);
   g_autoptr (LoomTensor) before = loom_state_get (loom_trainer_state (trainer), "scores.weight", NULL), after = NULL;
 
@@ -413,6 +417,12 @@ test_back (Fixture *f, gconstpointer data)
   refuse (&o, 1, "no checkpoint of step 10 or before");
   g_assert_true (g_file_test (later, G_FILE_TEST_IS_DIR));
   o.resume_step = 21;
+  /* As long as another process trains in the folder, nothing in it is removed. */
+  fd = open (locked, O_RDWR);
+  g_assert_cmpint (flock (fd, LOCK_EX), ==, 0);
+  refuse (&o, 5, "Another process is training");
+  g_assert_true (g_file_test (later, G_FILE_TEST_IS_DIR));
+  close (fd);
   trainer = resume (&o);
   g_assert_cmpint (loom_trainer_steps (trainer), ==, 11);
   g_assert_false (g_file_test (later, G_FILE_TEST_EXISTS));

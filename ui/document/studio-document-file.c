@@ -218,11 +218,9 @@ studio_document_recover (StudioDocument *self, const char *journal, GError **err
                                   _ ("The end of the unsaved work could not be read: "));
       return FALSE;
     }
-  if (self->journal != NULL)
-    {
-      studio_journal_sync (self->journal);
-      loom_path_remove (journal);
-    }
+  /* The old journal is the only copy as long as the new one is not on the disk. */
+  if (self->journal != NULL && studio_journal_sync (self->journal))
+    loom_path_remove (journal);
   studio_document_infer (self);
   g_signal_emit_by_name (self, "file-changed");
   return TRUE;

@@ -123,6 +123,11 @@ sync_cb (gpointer data)
   self->timer = 0;
   if (fds[0] >= 0 && fds[1] >= 0)
     g_thread_unref (g_thread_new ("journal", sync_thread, g_memdup2 (fds, sizeof fds)));
+  else
+    {
+      loom_close (fds[0]);
+      loom_close (fds[1]);
+    }
   return G_SOURCE_REMOVE;
 }
 
