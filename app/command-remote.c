@@ -158,7 +158,7 @@ make_folders (const char *data, const char *out, GVariant *files, GError **error
 {
   const char *name, *sum;
 
-  remote_prune_tree (out); /* of a start that failed */
+  loom_path_remove_all (out); /* of a start that failed */
   if (!loom_path_make_folder (data, 0700) || !loom_path_make_folder (out, 0700))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The folder %s cannot be made.", out);

@@ -59,7 +59,7 @@ log_read (Log *log, const char *text)
         g_array_append_val (log->step, step);
       else
         g_ptr_array_add (log->other, g_strndup (text, step.length));
-      log->has_epochs |= g_str_has_prefix (text, "{\"event\":\"hyper\",")
+      log->has_epochs |= loom_run_event_is (text, end, "hyper")
                          && g_strstr_len (text, (gssize)step.length, "\"name\":\"epochs\"") != NULL;
     }
 }
@@ -183,7 +183,7 @@ static gboolean
 counts (const Compare *c, const char *mine, const char *theirs)
 {
   const gint64 m = mine != NULL ? step_of (mine) : G_MAXINT64, t = theirs != NULL ? step_of (theirs) : G_MAXINT64;
-  const gboolean is_change = mine != NULL && g_str_has_prefix (mine, "{\"event\":\"hyper\",");
+  const gboolean is_change = mine != NULL && loom_run_event_is (mine, mine + strlen (mine), "hyper");
 
   if (MIN (m, t) < c->last || (m == t && m == c->last))
     return TRUE;

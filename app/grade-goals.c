@@ -24,7 +24,7 @@ read_line (Figures *f, const char *line, const char *end)
   g_autoptr (JsonParser) parser = NULL;
   JsonObject *event;
 
-  if (loom_run_event_step (line, end, &f->step) || !g_str_has_prefix (line, "{\"event\":\"eval\","))
+  if (loom_run_event_step (line, end, &f->step) || !loom_run_event_is (line, end, "eval"))
     return;
   parser = json_parser_new ();
   event = loom_run_event_parse (parser, line, (gsize)(end - line));

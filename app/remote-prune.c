@@ -77,23 +77,6 @@ prune_content (gint64 now)
     }
 }
 
-void
-remote_prune_tree (const char *path)
-{
-  struct stat info;
-  g_auto (GStrv) names = NULL;
-
-  if (loom_os->stat (AT_FDCWD, path, &info, AT_SYMLINK_NOFOLLOW) != 0)
-    return;
-  names = S_ISDIR (info.st_mode) ? loom_path_names (path, NULL) : NULL;
-  for (guint i = 0; names != NULL && names[i] != NULL; i++)
-    {
-      g_autofree char *inner = g_build_filename (path, names[i], NULL);
-      remote_prune_tree (inner);
-    }
-  loom_os->unlink (AT_FDCWD, path, S_ISDIR (info.st_mode) ? AT_REMOVEDIR : 0);
-}
-
 static void
 prune_run (const char *folder, gint64 now)
 {
@@ -116,7 +99,7 @@ prune_run (const char *folder, gint64 now)
       loom_close (fd);
       return;
     }
-  remote_prune_tree (folder);
+  loom_path_remove_all (folder);
 }
 
 static void

@@ -10,5 +10,3 @@
 /* Removes data files that no run has named for 30 days, then the oldest beyond 64 GiB, but none of the last day; and
  * runs that ended 90 days ago. */
 void remote_prune (void);
-/* Removes a folder with all that is in it; links are removed, not followed. */
-void remote_prune_tree (const char *path);

@@ -332,8 +332,8 @@ sync_folder (const char *path)
   return done;
 }
 
-/* The entry of each folder is synchronised before there is anything in it; that of the last one also if it exists, since
- * a process may have been killed, or have failed, between both. */
+/* The entry of each folder is synchronised before there is anything in it; that of the last one also if it exists,
+ * since a process may have been killed, or have failed, between both. */
 gboolean
 loom_path_make_folder (const char *path, mode_t mode)
 {
@@ -370,7 +370,8 @@ loom_path_make_temporary (const char *name, GError **error)
 void
 loom_path_remove_all (const char *path)
 {
-  g_auto (GStrv) names = loom_path_is_link (path) ? NULL : loom_path_names (path, NULL);
+  const gboolean is_folder = loom_path_is_folder (path) && !loom_path_is_link (path);
+  g_auto (GStrv) names = is_folder ? loom_path_names (path, NULL) : NULL;
 
   for (guint i = 0; names != NULL && names[i] != NULL; i++)
     {
@@ -378,7 +379,7 @@ loom_path_remove_all (const char *path)
 
       loom_path_remove_all (inner);
     }
-  loom_os->unlink (AT_FDCWD, path, names != NULL ? AT_REMOVEDIR : 0);
+  loom_os->unlink (AT_FDCWD, path, is_folder ? AT_REMOVEDIR : 0);
 }
 
 gboolean

@@ -74,7 +74,7 @@ char **loom_path_names (const char *path, GError **error);
 gboolean loom_path_make_folder (const char *path, mode_t mode);
 /* Makes a folder for temporary files whose name begins so. GFileError. (transfer full) */
 char *loom_path_make_temporary (const char *name, GError **error);
-/* Removes a folder with all that is in it; links are not followed. What cannot be removed stays. */
+/* Removes a file, a link, or a folder with all that is in it; links are not followed. What cannot be removed stays. */
 void loom_path_remove_all (const char *path);
 /* The content of a file, followed by a zero byte, for g_free(). length may be NULL. GFileError. */
 gboolean loom_path_read (const char *path, char **data, gsize *length, GError **error);

@@ -32,11 +32,19 @@ count_after (const char *line, const char *end, const char *key)
 }
 
 gboolean
+loom_run_event_is (const char *line, const char *end, const char *name)
+{
+  static const char beginning[] = "{\"event\":\"";
+  const gsize n = strlen (beginning), length = strlen (name);
+
+  return (gsize)(end - line) > n + length + 1 && memcmp (line, beginning, n) == 0
+         && memcmp (line + n, name, length) == 0 && memcmp (line + n + length, "\",", 2) == 0;
+}
+
+gboolean
 loom_run_event_step (const char *line, const char *end, LoomRunStep *step)
 {
-  static const char beginning[] = "{\"event\":\"step\",";
-
-  if ((gsize)(end - line) <= strlen (beginning) || memcmp (line, beginning, strlen (beginning)) != 0)
+  if (!loom_run_event_is (line, end, "step"))
     return FALSE;
   step->step = count_after (line, end, "\"step\":");
   step->epoch = count_after (line, end, "\"epoch\":");

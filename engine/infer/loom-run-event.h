@@ -16,6 +16,8 @@ typedef struct
   double loss, lr;    /* NaN: not finite, or not known */
 } LoomRunStep;
 
+/* Whether a line [line, end) is an event of this name, as this program writes it; it is not parsed. */
+gboolean loom_run_event_is (const char *line, const char *end, const char *name);
 /* Reads a line [line, end), which a line break or a zero byte ends. Its members are searched for and it is not parsed,
  * because a curve has tens of thousands of them, all written by run_folder_flush () in one form. FALSE: it is no step.
  */

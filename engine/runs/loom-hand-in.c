@@ -198,14 +198,9 @@ machine_of (const LoomRunJson *json, const char *device)
 
 /* Lines that name files of the learner's machine, and change nothing of the run. */
 static gboolean
-names_file (const char *line, gsize n)
+names_file (const char *line, const char *end)
 {
-  static const char *const beginnings[] = { "{\"event\":\"branch\",", "{\"event\":\"weights\"," };
-
-  for (guint i = 0; i < G_N_ELEMENTS (beginnings); i++)
-    if (n >= strlen (beginnings[i]) && memcmp (line, beginnings[i], strlen (beginnings[i])) == 0)
-      return TRUE;
-  return FALSE;
+  return loom_run_event_is (line, end, "branch") || loom_run_event_is (line, end, "weights");
 }
 
 static char *
@@ -226,7 +221,7 @@ log_text (LoomFolder *run, gsize most, GError **error)
 
       if (stop == NULL)
         break;
-      if (!names_file (at, (gsize)(stop - at)))
+      if (!names_file (at, stop))
         g_string_append_len (text, at, stop + 1 - at);
       at = stop + 1;
     }

@@ -25,7 +25,7 @@
 
 #define MOST_SENTENCE 600 /* characters */
 
-static const char eval_line[] = "{\"event\":\"eval\",", failed_line[] = "{\"event\":\"failed\",";
+static const char eval_line[] = "{\"event\":\"eval\",";
 
 void
 loom_run_log_clear (LoomRunLog *log)
@@ -115,7 +115,7 @@ read_lines (LoomRunLog *log, LoomSeries *to, const char *text, gsize length)
     {
       if (loom_run_event_step (line, end, &step))
         add_step (log, to, &step);
-      else if (g_str_has_prefix (line, failed_line))
+      else if (loom_run_event_is (line, end, "failed"))
         add_failure (log, line, (gsize)(end - line));
     }
 }

@@ -3,13 +3,13 @@
 
 #include "engine/core/loom-refuse.h"
 #include "engine/core/loom-json.h"
+#include "engine/infer/loom-run-event.h"
 #include "engine/infer/loom-run-files.h"
 #include "engine/infer/loom-run-json.h"
 
 #include <string.h>
 
-#define BEGINNING "{\"event\":\"hyper\"," /* of each such line; others are not parsed */
-#define MOST_LINE 4096                    /* bytes */
+#define MOST_LINE 4096 /* bytes */
 
 static void
 change_clear (gpointer data)
@@ -94,8 +94,7 @@ live_changes_read (LiveChanges *self, LoomFolder *run, GError **error)
       const char *stop = memchr (line, '\n', (gsize)(end - line));
       const gsize length = (gsize)((stop != NULL ? stop : end) - line);
 
-      if (length > strlen (BEGINNING) && memcmp (line, BEGINNING, strlen (BEGINNING)) == 0
-          && !add_line (self, path, line, length, error))
+      if (loom_run_event_is (line, line + length, "hyper") && !add_line (self, path, line, length, error))
         return FALSE;
       line += length + 1;
     }
