@@ -12,7 +12,9 @@ set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
-apt-get download -q -o APT::Sandbox::User=root libglib2.0-0=2.74.6-2+deb12u9 libglib2.0-bin=2.74.6-2+deb12u9 shared-mime-info=2.2-1 > /dev/null
+apt-get download -q libglib2.0-0=2.74.6-2+deb12u9 > /dev/null 2>&1
+apt-get download -q libglib2.0-bin=2.74.6-2+deb12u9 > /dev/null 2>&1
+apt-get download -q shared-mime-info=2.2-1 > /dev/null 2>&1
 for package in ./*.deb; do dpkg -x "$package" root; done
 libraries=$(dirname "$(find "$folder/root" -name 'libgio-2.0.so.0')")
 share=$folder/root/usr/share
