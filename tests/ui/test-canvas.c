@@ -4,6 +4,7 @@
 
 #include "gradloom-resources.h"
 #include "tests/test-program.h"
+#include "tests/ui/document-test.h"
 #include "tests/ui/find-widgets.h"
 #include "ui/canvas/canvas-board.h"
 #include "ui/canvas/quick-add.h"
@@ -690,6 +691,68 @@ test_search (Fixture *f, gconstpointer data)
     }
 }
 
+/* Cards know their items after others before them came or went. */
+static void
+test_items_of_cards (Fixture *f, gconstpointer data)
+{
+  g_autoptr (GRand) rand = g_rand_new_with_seed (3);
+
+  for (guint i = 0; i < 40; i++)
+    {
+      g_autoptr (GPtrArray) cards = g_ptr_array_new ();
+      StudioScene *scene;
+
+      if (i < 5)
+        studio_document_add_node (f->document, "input", 0, 0);
+      else if (i == 5)
+        {
+          studio_document_select_only (f->document, document_serial (f->document, "input"));
+          studio_document_delete_selection (f->document);
+        }
+      else
+        document_random_edit (f->document, rand);
+      canvas_sync_now (board (f)->sync);
+      scene = studio_document_get_scene (f->document);
+      find_widgets (GTK_WIDGET (f->canvas), STUDIO_TYPE_NODE, cards);
+      g_assert_cmpuint (cards->len, ==, scene->n_items);
+      for (guint k = 0; k < cards->len; k++)
+        g_assert_cmpuint (studio_scene_find (scene, studio_node_get_serial (cards->pdata[k])), ==,
+                          studio_node_get_item (cards->pdata[k]));
+    }
+}
+
+static guint
+n_rows (Fixture *f)
+{
+  GtkWidget *view = find_widget (GTK_WIDGET (f->outline), GTK_TYPE_LIST_VIEW);
+
+  return g_list_model_get_n_items (G_LIST_MODEL (gtk_list_view_get_model (GTK_LIST_VIEW (view))));
+}
+
+/* Panes that are hidden follow no edit until they are shown. */
+static void
+test_hidden_panes (Fixture *f, gconstpointer data)
+{
+  const guint n = n_rows (f);
+
+  g_assert_true (studio_canvas_focus_path (f->canvas, "fc"));
+  while (find_labelled (GTK_WIDGET (f->inspector), GTK_TYPE_ENTRY, "required") == NULL)
+    g_main_context_iteration (NULL, TRUE);
+  gtk_widget_set_visible (GTK_WIDGET (f->outline), FALSE);
+  gtk_widget_set_visible (GTK_WIDGET (f->inspector), FALSE);
+  studio_document_add_node (f->document, "dropout", 0, 0);
+  settle ();
+  studio_document_get_net (f->document);
+  settle ();
+  g_assert_cmpuint (n_rows (f), ==, n);
+  g_assert_nonnull (find_labelled (GTK_WIDGET (f->inspector), GTK_TYPE_ENTRY, "required"));
+  gtk_widget_set_visible (GTK_WIDGET (f->outline), TRUE);
+  gtk_widget_set_visible (GTK_WIDGET (f->inspector), TRUE);
+  g_assert_cmpuint (n_rows (f), ==, n + 1);
+  while (find_labelled (GTK_WIDGET (f->inspector), GTK_TYPE_ENTRY, "0.5") == NULL)
+    g_main_context_iteration (NULL, TRUE);
+}
+
 TEST_FILE (argc, argv)
 {
   g_setenv ("GTK_A11Y", "test", TRUE);
@@ -715,5 +778,7 @@ TEST_FILE (argc, argv)
   ADD ("zooms", test_zooms);
   ADD ("frames", test_frames);
   ADD ("search", test_search);
+  ADD ("items-of-cards", test_items_of_cards);
+  ADD ("hidden-panes", test_hidden_panes);
   return g_test_run ();
 }

@@ -273,17 +273,25 @@ test_suggestions (void)
   g_autoptr (StudioDocument) document
       = document_load ("<graph xmlns='urn:gradloom:graph' version='1'><node id='x' op='input' shape='B,8'/>"
                        "<node id='fc' op='linear' out_features='4'/><wire from='x' to='fc'/></graph>");
-  StudioInspector *inspector = g_object_ref_sink (studio_inspector_new (document));
+  StudioInspector *inspector = studio_inspector_new (document);
+  GtkWidget *window = gtk_window_new ();
   g_autoptr (GPtrArray) buttons = g_ptr_array_new ();
   guint n = 0;
 
+  gtk_window_set_child (GTK_WINDOW (window), GTK_WIDGET (inspector));
+  gtk_window_present (GTK_WINDOW (window));
   studio_document_select_only (document, document_serial (document, "fc"));
-  settle ();
+  while (find_row (inspector, "out_features") == NULL)
+    g_main_context_iteration (NULL, TRUE);
   find_widgets (GTK_WIDGET (inspector), GTK_TYPE_MENU_BUTTON, buttons);
   for (guint b = 0; b < buttons->len; b++)
     {
-      GMenuModel *menu = gtk_menu_button_get_menu_model (buttons->pdata[b]);
+      GMenuModel *menu;
 
+      /* A menu is made when it is opened. */
+      gtk_menu_button_popup (buttons->pdata[b]);
+      menu = gtk_menu_button_get_menu_model (buttons->pdata[b]);
+      gtk_menu_button_popdown (buttons->pdata[b]);
       for (int i = 0; menu != NULL && i < g_menu_model_get_n_items (menu); i++)
         {
           g_autofree char *label = NULL, *target = NULL;
@@ -300,6 +308,113 @@ test_suggestions (void)
         }
     }
   g_assert_cmpuint (n, >, 0);
+  gtk_window_destroy (GTK_WINDOW (window));
+  settle ();
+}
+
+/* Everything that a widget and those in it show. */
+static void
+describe_widget (GtkWidget *widget, guint depth, GString *text)
+{
+  g_auto (GStrv) classes = gtk_widget_get_css_classes (widget);
+  g_autofree char *joined = g_strjoinv (".", classes);
+
+  g_string_append_printf (text, "%*s%s %d %s", (int)depth, "", G_OBJECT_TYPE_NAME (widget),
+                          gtk_widget_get_visible (widget), joined);
+  if (GTK_IS_LABEL (widget))
+    g_string_append_printf (text, " '%s' %d", gtk_label_get_label (GTK_LABEL (widget)),
+                            gtk_label_get_width_chars (GTK_LABEL (widget)));
+  else if (GTK_IS_EDITABLE (widget))
+    g_string_append_printf (text, " '%s'", gtk_editable_get_text (GTK_EDITABLE (widget)));
+  else if (GTK_IS_SWITCH (widget))
+    g_string_append_printf (text, " %d", gtk_switch_get_active (GTK_SWITCH (widget)));
+  else if (GTK_IS_DROP_DOWN (widget))
+    g_string_append_printf (text, " %u", gtk_drop_down_get_selected (GTK_DROP_DOWN (widget)));
+  else if (ADW_IS_EXPANDER_ROW (widget))
+    g_string_append_printf (text, " %d", adw_expander_row_get_expanded (ADW_EXPANDER_ROW (widget)));
+  else if (GTK_IS_EXPANDER (widget))
+    g_string_append_printf (text, " %d", gtk_expander_get_expanded (GTK_EXPANDER (widget)));
+  g_string_append_c (text, '\n');
+  /* The list of a drop down is made when it is opened, and a placeholder when it is seen. */
+  for (GtkWidget *child = gtk_widget_get_first_child (widget);
+       child != NULL && !GTK_IS_DROP_DOWN (widget) && !GTK_IS_TEXT (widget);
+       child = gtk_widget_get_next_sibling (child))
+    describe_widget (child, depth + 1, text);
+}
+
+static void
+assert_same_lines (const char *is, const char *wanted)
+{
+  g_auto (GStrv) a = g_strsplit (is, "\n", -1), b = g_strsplit (wanted, "\n", -1);
+
+  for (guint i = 0; a[i] != NULL && b[i] != NULL; i++)
+    g_assert_cmpstr (a[i], ==, b[i]);
+  g_assert_cmpuint (g_strv_length (a), ==, g_strv_length (b));
+}
+
+static void
+assert_same_page (StudioInspector *inspector, StudioInspector *fresh)
+{
+  g_autoptr (GString) is = g_string_new (gtk_stack_get_visible_child_name (GTK_STACK (inspector->stack))),
+                      wanted = g_string_new (gtk_stack_get_visible_child_name (GTK_STACK (fresh->stack)));
+
+  /* What an empty page hides does not matter. */
+  if (g_str_equal (wanted->str, "selection"))
+    {
+      describe_widget (inspector->box, 0, is);
+      describe_widget (fresh->box, 0, wanted);
+    }
+  assert_same_lines (is->str, wanted->str);
+}
+
+/* An inspector that followed selections and edits, and used its rows for one node after the other, shows what a new one
+ * shows. */
+static void
+test_rows_used_again (void)
+{
+  g_autoptr (StudioDocument) document = document_load (
+      "<graph xmlns='urn:gradloom:graph' version='1'><module name='m'><arg name='k' default='2'/>"
+      "<node id='x' op='module_input'/><node id='y' op='module_output'/><wire from='x' to='y'/></module>"
+      "<node id='data' op='dataset' source='spirals' n='50'/><node id='cards' op='dataset' source='csv'/>"
+      "<node id='x' op='input' shape='B,1,9,9'/><node id='c' op='constant' shape='2' dtype='i64'/>"
+      "<node id='d' op='constant' value='3'/><node id='a' op='conv2d' out_channels='4' kernel_size='3' padding='1'/>"
+      "<node id='b' op='conv2d' out_channels='6' kernel_size='3' groups='4' device='ref'/>"
+      "<node id='p' op='linear' out_features='4' bias='false'/><node id='q' op='linear' out_features='{2*3}'/>"
+      "<node id='r' op='linear'/><node id='s' op='relu' mute='true'/><node id='e' op='expression' formula='y = a*b'/>"
+      "<node id='f' op='expression'/><node id='g' module='m' k='3'/><node id='h' module='m'/>"
+      "<wire from='x' to='a'/><wire from='a' to='b'/><wire from='data.x' to='p'/><wire from='p' to='q'/></graph>");
+  StudioInspector *inspector = g_object_ref_sink (studio_inspector_new (document));
+  g_autoptr (GRand) rand = g_rand_new_with_seed (7);
+  guint used_again = 0;
+
+  for (guint i = 0; i < 250; i++)
+    {
+      GtkWidget *first = gtk_widget_get_first_child (inspector->box);
+      StudioInspector *fresh;
+      StudioScene *scene;
+      const guint64 was = inspector->serial;
+
+      if (i % 3 == 0 && i > 60)
+        document_random_edit (document, rand);
+      settle ();
+      scene = studio_document_get_scene (document);
+      if (i % 7 == 0)
+        studio_document_select (document, NULL, 0);
+      else if (scene->n_items > 0)
+        studio_document_select_only (document, scene->item[g_rand_int_range (rand, 0, (int)scene->n_items)].serial);
+      settle ();
+      /* What the user opened stays open for this node. */
+      if (inspector->documentation != NULL && inspector->serial == was)
+        gtk_expander_set_expanded (GTK_EXPANDER (inspector->documentation), FALSE);
+      fresh = g_object_ref_sink (studio_inspector_new (document));
+      assert_same_page (inspector, fresh);
+      g_object_unref (fresh);
+      if (inspector->documentation != NULL)
+        gtk_expander_set_expanded (GTK_EXPANDER (inspector->documentation), TRUE);
+      used_again
+          += inspector->serial != 0 && inspector->serial != was && first == gtk_widget_get_first_child (inspector->box);
+    }
+  g_assert_cmpuint (used_again, >, 5);
   g_object_unref (inspector);
 }
 
@@ -337,6 +452,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/fields/strict-devices", test_strict_devices);
   g_test_add_func ("/fields/ranks", test_ranks);
   g_test_add_func ("/fields/suggestions", test_suggestions);
+  g_test_add_func ("/fields/rows-used-again", test_rows_used_again);
   g_test_add_func ("/fields/host", test_host);
   return g_test_run ();
 }

@@ -209,16 +209,25 @@ static guint
 find_nodes (const CanvasCards *self, const StudioScene *scene, StudioNode **node, gboolean *current)
 {
   const gboolean has_values = self->has_values || has_values_now (self);
-  guint found = 0;
+  const Row *row = (const Row *)(gpointer)self->rows->data;
+  guint found = 0, next = 0;
 
   for (guint i = 0; i < scene->n_items; i++)
     {
       const StudioItem *item = &scene->item[i];
-      const Row *row = i < self->rows->len ? &g_array_index (self->rows, Row, i) : NULL;
-      const gboolean is_in_place = row != NULL && row->serial == item->serial;
 
-      node[i] = is_in_place ? row->node : canvas_cards_find (self, item->serial);
-      current[i] = is_in_place && !has_values && studio_item_is_as_in (item, self->synced);
+      /* Items keep their order, so cards that are gone are passed. */
+      while (next < self->rows->len && row[next].serial != item->serial
+             && studio_scene_find (scene, row[next].serial) == STUDIO_NO_ITEM)
+        next++;
+      current[i] = FALSE;
+      if (next < self->rows->len && row[next].serial == item->serial)
+        {
+          node[i] = row[next++].node;
+          current[i] = !has_values && studio_item_is_as_in (item, self->synced);
+        }
+      else
+        node[i] = canvas_cards_find (self, item->serial);
       found += node[i] != NULL;
     }
   return found;
@@ -240,6 +249,7 @@ make_nodes (CanvasCards *self, const StudioScene *scene, StudioNode **node, cons
           g_hash_table_insert (self->nodes, (gpointer)studio_node_peek_serial (node[i]), node[i]);
         }
       next = GTK_WIDGET (node[i]);
+      studio_node_set_item (node[i], i);
       if (current[i])
         continue;
       studio_node_update (node[i], scene, i, is_selected (self, scene->item[i].serial));

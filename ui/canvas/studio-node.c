@@ -471,6 +471,12 @@ item_digest (const StudioItem *item, const char *live)
 }
 
 void
+studio_node_set_item (StudioNode *self, guint item)
+{
+  self->item = item;
+}
+
+void
 studio_node_update (StudioNode *self, const StudioScene *scene, guint item, gboolean selected)
 {
   guint digest = item_digest (&scene->item[item], live_text (self, &scene->item[item]));

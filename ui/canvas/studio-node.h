@@ -12,8 +12,10 @@ G_DECLARE_FINAL_TYPE (StudioNode, studio_node, STUDIO, NODE, GtkWidget)
 StudioNode *studio_node_new (const CardContext *context, guint64 serial);
 guint64 studio_node_get_serial (StudioNode *self);
 const guint64 *studio_node_peek_serial (StudioNode *self);
-/* The index in the scene; STUDIO_NO_ITEM before the first studio_node_update(). */
+/* The index in the scene; STUDIO_NO_ITEM before it is set. */
 guint studio_node_get_item (StudioNode *self);
+/* Sets the index in the scene, if nothing else of the card has changed. */
+void studio_node_set_item (StudioNode *self, guint item);
 /* Sets the index in the scene; redraws the card if its content differs. */
 void studio_node_update (StudioNode *self, const StudioScene *scene, guint item, gboolean selected);
 /* Sets whether it is selected, also for screen readers, and nothing else. */

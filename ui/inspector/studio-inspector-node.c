@@ -47,39 +47,10 @@ inspector_add_group (StudioInspector *self, const char *title)
 }
 
 static void
-add_fact (GtkWidget *group, GPtrArray *rows, const char *title, const char *value, const char *tooltip)
-{
-  GtkWidget *row = adw_action_row_new (), *label = gtk_label_new (value);
-
-  adw_preferences_row_set_title (ADW_PREFERENCES_ROW (row), title);
-  gtk_label_set_selectable (GTK_LABEL (label), TRUE);
-  gtk_label_set_xalign (GTK_LABEL (label), 1);
-  gtk_label_set_justify (GTK_LABEL (label), GTK_JUSTIFY_RIGHT);
-  gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_END);
-  gtk_label_set_width_chars (GTK_LABEL (label), MIN (18, (int)g_utf8_strlen (value, -1)));
-  gtk_widget_add_css_class (label, "numeric");
-  gtk_widget_set_can_focus (label, FALSE);
-  inspector_explain (row, tooltip);
-  adw_action_row_add_suffix (ADW_ACTION_ROW (row), label);
-  adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), row);
-  g_ptr_array_add (rows, row);
-}
-
-static void
-clear_facts (GtkWidget *group, GPtrArray *rows)
-{
-  for (guint i = 0; i < rows->len; i++)
-    adw_preferences_group_remove (ADW_PREFERENCES_GROUP (group), rows->pdata[i]);
-  g_ptr_array_set_size (rows, 0);
-}
-
-static void
 refresh_facts (StudioInspector *self, const StudioItem *item)
 {
   g_autofree char *parameters = NULL, *flops = NULL, *bytes = NULL;
 
-  clear_facts (self->output_group, self->output_rows);
-  clear_facts (self->cost_group, self->cost_rows);
   for (guint p = 0; p < item->n_outputs; p++)
     {
       g_autofree char *shape = item->output[p].typed ? loom_shape_to_string (&item->output[p].type.shape) : NULL;
@@ -87,16 +58,18 @@ refresh_facts (StudioInspector *self, const StudioItem *item)
                                    ? g_strdup_printf ("%s\n%s", shape, loom_dtype_name (item->output[p].type.dtype))
                                    : g_strdup (_ ("not known yet"));
 
-      add_fact (self->output_group, self->output_rows, item->output[p].name, value, item->output[p].doc);
+      inspector_put_fact (self->output_group, self->output_rows, p, item->output[p].name, value, item->output[p].doc);
     }
+  inspector_clear_facts (self->output_group, self->output_rows, item->n_outputs);
   gtk_widget_set_visible (self->output_group, item->n_outputs > 0);
   parameters = studio_count_text (item->costs.parameters);
   flops = studio_count_text (item->costs.flops);
   bytes = loom_bytes_to_string (item->costs.bytes);
-  add_fact (self->cost_group, self->cost_rows, _ ("Parameters"), parameters, N_ ("Values that training changes"));
-  add_fact (self->cost_group, self->cost_rows, _ ("FLOPs"), flops,
-            N_ ("Operations of the forward pass for one sample"));
-  add_fact (self->cost_group, self->cost_rows, _ ("Output memory"), bytes, N_ ("For one sample"));
+  inspector_put_fact (self->cost_group, self->cost_rows, 0, _ ("Parameters"), parameters,
+                      N_ ("Values that training changes"));
+  inspector_put_fact (self->cost_group, self->cost_rows, 1, _ ("FLOPs"), flops,
+                      N_ ("Operations of the forward pass for one sample"));
+  inspector_put_fact (self->cost_group, self->cost_rows, 2, _ ("Output memory"), bytes, N_ ("For one sample"));
 }
 
 static void refresh_options (StudioInspector *self);
@@ -265,34 +238,63 @@ add_operator_params (StudioInspector *self, GtkWidget *group, const LoomOp *op)
           }
         inspector_add_param (self, advanced, spec);
       }
+  self->more = advanced;
   if (advanced != NULL)
     adw_preferences_group_add (ADW_PREFERENCES_GROUP (group), advanced);
 }
 
 /* ---- attributes of every node ----------------------------------------------------- */
 
-/* Returns the ways in which ranks can shard its weights, NULL-terminated; NULL: none. They live as long as the
- * inspector shows the node. */
-static const char *const *
-ways_to_split (StudioInspector *self)
+/* The ways in which ranks can shard the node's weights, interned and NULL-terminated; empty: none. (transfer full) */
+static GPtrArray *
+find_ways (StudioInspector *self, guint64 serial)
 {
   LoomNet *net = studio_document_get_net (self->document);
+  GPtrArray *ways = g_ptr_array_new ();
 
-  g_ptr_array_set_size (self->ways, 0);
   for (guint i = 0; net != NULL && i < loom_net_n_weights (net); i++)
     {
       const LoomNetWeight *weight = loom_net_weight (net, i);
 
-      if (weight->splits == NULL || loom_element_serial (loom_net_node (net, weight->node)->element) != self->serial)
+      if (weight->splits == NULL || loom_net_node (net, weight->node)->serial != serial)
         continue;
       for (const LoomWeightSplit *s = weight->splits; s->how != NULL; s++)
-        if (!g_ptr_array_find (self->ways, g_intern_string (s->how), NULL))
-          g_ptr_array_add (self->ways, (gpointer)g_intern_string (s->how));
+        if (!g_ptr_array_find (ways, g_intern_string (s->how), NULL))
+          g_ptr_array_add (ways, (gpointer)g_intern_string (s->how));
     }
-  if (self->ways->len == 0)
-    return NULL;
-  g_ptr_array_add (self->ways, NULL);
-  return (const char *const *)self->ways->pdata;
+  if (ways->len > 0)
+    g_ptr_array_add (ways, NULL);
+  return ways;
+}
+
+/* Everything but its values that determines the rows of a node. */
+static char *
+dup_layout (StudioInspector *self, const StudioItem *item)
+{
+  const LoomElement *element = loom_graph_by_serial (studio_document_get_graph (self->document), item->serial);
+  const LoomElement *module
+      = item->is_module ? loom_graph_find_module (studio_document_get_graph (self->document), item->kind) : NULL;
+  g_autoptr (GPtrArray) ways = find_ways (self, item->serial);
+  GString *layout = g_string_new (item->kind);
+
+  g_string_append (layout, item->is_module ? " module" : " op");
+  for (const LoomParamSpec *spec = item->op != NULL ? item->op->params : NULL; spec != NULL && spec->name != NULL;
+       spec++)
+    g_string_append_c (layout, is_table (element, spec) ? 't'
+                               : spec->advanced         ? (loom_element_get (element, spec->name) != NULL ? 's' : 'a')
+                                                        : '.');
+  for (guint i = 0; module != NULL && i < loom_element_n_children (module); i++)
+    {
+      const LoomElement *arg = loom_element_child (module, i);
+      const char *def = loom_element_get (arg, "default");
+
+      if (loom_element_tag (arg) == LOOM_TAG_ARG)
+        g_string_append_printf (layout, " %d %s=%s", (int)loom_argument_type (arg), loom_element_get (arg, "name"),
+                                def != NULL ? def : "");
+    }
+  for (guint i = 0; i + 1 < ways->len; i++)
+    g_string_append_printf (layout, " %s", (const char *)ways->pdata[i]);
+  return g_string_free (layout, FALSE);
 }
 
 static void
@@ -300,10 +302,13 @@ add_reserved (StudioInspector *self, const LoomOp *op)
 {
   GtkWidget *group = inspector_add_group (self, _ ("Node"));
 
+  g_ptr_array_unref (self->ways);
+  self->ways = find_ways (self, self->serial);
   for (const LoomReserved *r = loom_reserved (); r->spec.name != NULL; r++)
     {
       LoomParamSpec spec = r->spec;
-      const char *const *ways = g_str_equal (spec.name, "split") ? ways_to_split (self) : NULL;
+      const char *const *ways
+          = g_str_equal (spec.name, "split") && self->ways->len > 0 ? (const char *const *)self->ways->pdata : NULL;
 
       /* An operator's own parameter of this name takes precedence: cast has a dtype. */
       if ((strcmp (spec.name, LOOM_WEIGHT_INIT) == 0 || strcmp (spec.name, LOOM_BIAS_INIT) == 0)
@@ -374,6 +379,7 @@ add_documentation (StudioInspector *self, const LoomOp *op)
   gtk_box_append (GTK_BOX (box), button);
   gtk_widget_set_margin_top (box, 6);
   gtk_expander_set_child (GTK_EXPANDER (expander), box);
+  self->documentation = expander;
   gtk_box_append (GTK_BOX (self->box), expander);
 }
 
@@ -387,6 +393,8 @@ inspector_clear (StudioInspector *self)
   self->name = NULL;
   self->fault = NULL;
   self->preview = NULL;
+  self->more = self->documentation = NULL;
+  g_clear_pointer (&self->layout, g_free);
   inspector_end_preview (self);
   g_array_set_size (self->several, 0);
   self->options = NULL;
@@ -400,12 +408,53 @@ inspector_clear (StudioInspector *self)
   self->updating = FALSE;
 }
 
+/* A field that has the focus goes with its node, so that nothing is typed for another. */
+static gboolean
+is_reusable (const StudioInspector *self)
+{
+  return self->layout != NULL && gtk_widget_get_focus_child (self->box) == NULL;
+}
+
+gboolean
+inspector_release_node (StudioInspector *self)
+{
+  if (!is_reusable (self))
+    return FALSE;
+  inspector_end_preview (self);
+  self->serial = 0;
+  return TRUE;
+}
+
+gboolean
+inspector_rebind_node (StudioInspector *self, const StudioItem *item)
+{
+  g_autofree char *layout = is_reusable (self) ? dup_layout (self, item) : NULL;
+
+  if (layout == NULL || strcmp (layout, self->layout) != 0)
+    return FALSE;
+  inspector_end_preview (self);
+  self->serial = item->serial;
+  self->updating = TRUE;
+  gtk_editable_set_text (GTK_EDITABLE (self->name), item->id);
+  inspector_set_message (self->name_row, self->name, self->name_message, NULL, FALSE, NULL);
+  if (self->more != NULL)
+    adw_expander_row_set_expanded (ADW_EXPANDER_ROW (self->more), FALSE);
+  if (self->documentation != NULL)
+    gtk_expander_set_expanded (GTK_EXPANDER (self->documentation), FALSE);
+  for (guint r = 0; r < self->rows->len; r++)
+    inspector_rebind_row (self->rows->pdata[r]);
+  self->updating = FALSE;
+  inspector_refresh_node (self);
+  return TRUE;
+}
+
 void
 inspector_build_node (StudioInspector *self, const StudioItem *item)
 {
   GtkWidget *head = gtk_box_new (GTK_ORIENTATION_HORIZONTAL, 12), *label, *group;
 
   self->serial = item->serial;
+  self->layout = dup_layout (self, item);
   gtk_box_append (GTK_BOX (head),
                   gtk_image_new_from_icon_name (item->op != NULL ? item->op->icon : "view-grid-symbolic"));
   gtk_box_append (GTK_BOX (head), new_title (studio_item_title (item)));
@@ -478,9 +527,10 @@ inspector_build_link (StudioInspector *self, const StudioScene *scene, const Stu
 
   inspector_add_label (self, _ ("Wire"), "title-4");
   group = inspector_add_group (self, "");
-  add_fact (group, self->output_rows, _ ("From"), from, NULL);
-  add_fact (group, self->output_rows, _ ("To"), to, NULL);
-  add_fact (group, self->output_rows, _ ("Type"),
-            link->typed ? loom_dtype_name (link->type.dtype) : _ ("not known yet"), NULL);
-  add_fact (group, self->output_rows, _ ("Shape"), link->label != NULL ? link->label : _ ("not known yet"), NULL);
+  inspector_put_fact (group, self->output_rows, 0, _ ("From"), from, NULL);
+  inspector_put_fact (group, self->output_rows, 1, _ ("To"), to, NULL);
+  inspector_put_fact (group, self->output_rows, 2, _ ("Type"),
+                      link->typed ? loom_dtype_name (link->type.dtype) : _ ("not known yet"), NULL);
+  inspector_put_fact (group, self->output_rows, 3, _ ("Shape"), link->label != NULL ? link->label : _ ("not known yet"),
+                      NULL);
 }

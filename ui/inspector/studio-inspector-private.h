@@ -16,14 +16,17 @@ struct _StudioInspector
   GtkWidget *preview;       /* the preview; NULL: none */
   GCancellable *looking;    /* of the preview in progress; NULL: none */
   char *shown;              /* operator or module that the rows were built for */
+  char *layout;             /* of its rows: nodes with the same one can use them in turn; NULL: it is no node */
   GPtrArray *rows;          /* InspectorRow */
   GtkWidget *options;       /* of a data set: the group of its source's options; NULL: another node */
   char *source;             /* the source that the options were built for */
-  GPtrArray *ways;          /* allowed values of split; NULL-terminated */
+  GPtrArray *ways;          /* allowed values of split; NULL-terminated if there are any */
   char **devices;           /* choices for a node's device; NULL: unknown */
   GtkWidget *name, *name_row, *name_message, *fault, *output_group, *cost_group;
-  GPtrArray *output_rows, *cost_rows;
+  GtkWidget *more, *documentation;    /* expanders; NULL: the node has none */
+  GPtrArray *output_rows, *cost_rows; /* InspectorFact */
   gboolean updating;
+  gboolean is_stale;    /* the selection or the net changed while the inspector was not shown */
   gint64 changed;       /* monotonic time of the last change of the selection */
   guint tick, building; /* the rows are of an earlier selection and are rebuilt after the next frame */
 };
@@ -55,8 +58,18 @@ void inspector_set_message (GtkWidget *row, GtkWidget *editor, GtkWidget *messag
 /* Returns the focus to the canvas. */
 void inspector_return_focus (StudioInspector *self);
 
+/* Shows a value in the row that has this index, or in a new one; rows: InspectorFact (-facts.c). */
+void
+inspector_put_fact (GtkWidget *group, GPtrArray *rows, guint at, const char *title, const char *value, const char *doc);
+void inspector_clear_facts (GtkWidget *group, GPtrArray *rows, guint from); /* removes the rows from this index on */
+void inspector_fact_free (gpointer fact);
+
 /* Removes the page's rows (this and the following: -node.c). */
 void inspector_clear (StudioInspector *self);
+/* Leaves the rows, which show no node any more, for the next node with the same layout. FALSE if they cannot stay. */
+gboolean inspector_release_node (StudioInspector *self);
+/* Shows another node in the existing rows, as new rows would. FALSE if it needs others. */
+gboolean inspector_rebind_node (StudioInspector *self, const StudioItem *item);
 /* Fills an empty page. */
 void inspector_build_node (StudioInspector *self, const StudioItem *item);
 void inspector_build_annotation (StudioInspector *self, const StudioAnnotation *annotation);
@@ -99,6 +112,8 @@ InspectorRow *inspector_add_param (StudioInspector *self, GtkWidget *group, cons
 void inspector_add_formula (StudioInspector *self, GtkWidget *group, const LoomParamSpec *spec);
 /* Shows the value in the graph, unless the user is typing the same value or an incomplete one. */
 void inspector_refresh_row (InspectorRow *row);
+/* The same for a row that showed another node: forgets what was typed. */
+void inspector_rebind_row (InspectorRow *row);
 void inspector_row_free (InspectorRow *row);
 /* The button of a path's entry; chooses a file. */
 GtkWidget *inspector_file_button_new (InspectorRow *row);

@@ -238,16 +238,15 @@ suggestion_cb (GSimpleAction *action, GVariant *value, InspectorRow *row)
   gtk_widget_grab_focus (row->editor);
 }
 
-/* An entry that accepts any text can offer suggestions: a button next to it opens their list. */
-static GtkWidget *
-new_suggestions (InspectorRow *row, const char *title)
+/* Most menus are never opened, and the widgets of one take longer to make than the rest of the row. */
+static void
+open_suggestions_cb (GtkMenuButton *button, gpointer data)
 {
-  GtkWidget *button = gtk_menu_button_new ();
+  InspectorRow *row = data;
   g_autoptr (GMenu) menu = g_menu_new ();
-  g_autoptr (GSimpleActionGroup) group = g_simple_action_group_new ();
-  g_autoptr (GSimpleAction) action = g_simple_action_new ("set", G_VARIANT_TYPE_STRING);
-  g_autofree char *label = g_strdup_printf (_ ("Choices of %s"), title);
 
+  if (gtk_menu_button_get_menu_model (button) != NULL)
+    return;
   if (row->spec.def != NULL && row->spec.def[0] == '\0')
     {
       g_autoptr (GMenuItem) item = g_menu_item_new (_ ("default"), NULL);
@@ -262,10 +261,22 @@ new_suggestions (InspectorRow *row, const char *title)
       g_menu_item_set_action_and_target (item, "choice.set", "s", row->choices[i]);
       g_menu_append_item (menu, item);
     }
+  gtk_menu_button_set_menu_model (button, G_MENU_MODEL (menu));
+}
+
+/* An entry that accepts any text can offer suggestions: a button next to it opens their list. */
+static GtkWidget *
+new_suggestions (InspectorRow *row, const char *title)
+{
+  GtkWidget *button = gtk_menu_button_new ();
+  g_autoptr (GSimpleActionGroup) group = g_simple_action_group_new ();
+  g_autoptr (GSimpleAction) action = g_simple_action_new ("set", G_VARIANT_TYPE_STRING);
+  g_autofree char *label = g_strdup_printf (_ ("Choices of %s"), title);
+
   g_signal_connect (action, "activate", G_CALLBACK (suggestion_cb), row);
   g_action_map_add_action (G_ACTION_MAP (group), G_ACTION (action));
   gtk_widget_insert_action_group (button, "choice", G_ACTION_GROUP (group));
-  gtk_menu_button_set_menu_model (GTK_MENU_BUTTON (button), G_MENU_MODEL (menu));
+  gtk_menu_button_set_create_popup_func (GTK_MENU_BUTTON (button), open_suggestions_cb, row, NULL);
   gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
   gtk_widget_add_css_class (button, "flat");
   gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
@@ -335,6 +346,22 @@ inspector_refresh_row (InspectorRow *row)
       gtk_editable_set_text (GTK_EDITABLE (row->editor), shown);
       inspector_set_wrong (row, NULL);
     }
+}
+
+void
+inspector_rebind_row (InspectorRow *row)
+{
+  LoomElement *e = inspector_element (row->inspector);
+  const char *value = e != NULL ? loom_element_get (e, row->spec.name) : NULL;
+
+  row->pending = FALSE;
+  g_clear_handle_id (&row->late, g_source_remove);
+  g_clear_pointer (&row->wrong, g_free);
+  if (GTK_IS_DROP_DOWN (row->editor))
+    gtk_drop_down_set_selected (GTK_DROP_DOWN (row->editor), 0);
+  else if (GTK_IS_ENTRY (row->editor))
+    gtk_editable_set_text (GTK_EDITABLE (row->editor), value != NULL ? value : "");
+  inspector_refresh_row (row);
 }
 
 /* Sets the tooltip of a row, but not over a field in which the user is typing. */

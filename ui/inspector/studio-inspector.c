@@ -46,7 +46,25 @@ scroll_to_top (GtkScrolledWindow *scroller)
   gtk_adjustment_set_value (gtk_scrolled_window_get_vadjustment (scroller), 0);
 }
 
-/* Shows the selected node's values in the existing rows; FALSE if they were built for another kind of selection. */
+/* Shows a node's values in the existing rows, which may be of another node; FALSE if it needs other rows. */
+static gboolean
+refresh_rows_of_node (StudioInspector *self, const StudioItem *item)
+{
+  if (g_strcmp0 (self->shown, item->kind) != 0)
+    return FALSE;
+  if (item->serial == self->serial)
+    {
+      inspector_refresh_node (self);
+      return TRUE;
+    }
+  if (!inspector_rebind_node (self, item))
+    return FALSE;
+  scroll_to_top (GTK_SCROLLED_WINDOW (self->page));
+  gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "selection");
+  return TRUE;
+}
+
+/* Shows the selected values in the existing rows; FALSE if they were built for another kind of selection. */
 static gboolean
 refresh_rows (StudioInspector *self, StudioScene *scene)
 {
@@ -54,16 +72,12 @@ refresh_rows (StudioInspector *self, StudioScene *scene)
   const guint64 serial = n == 1 ? studio_document_get_selected (self->document, 0) : 0;
   const guint item = n == 1 ? studio_scene_find (scene, serial) : STUDIO_NO_ITEM;
 
+  if (item != STUDIO_NO_ITEM && !scene->item[item].is_frame)
+    return refresh_rows_of_node (self, &scene->item[item]);
   if (n > 1 && inspector_shows_several (self))
     inspector_refresh_several (self);
   else if (serial == 0 || serial != self->serial)
     return FALSE;
-  else if (item != STUDIO_NO_ITEM && !scene->item[item].is_frame)
-    {
-      if (g_strcmp0 (self->shown, scene->item[item].kind) != 0)
-        return FALSE;
-      inspector_refresh_node (self);
-    }
   else if (item != STUDIO_NO_ITEM || studio_scene_find_annotation (scene, serial) != STUDIO_NO_ITEM)
     {
       self->updating = TRUE;
@@ -93,6 +107,11 @@ build (StudioInspector *self)
   const guint64 serial = n == 1 ? studio_document_get_selected (self->document, 0) : 0;
 
   stop_building (self);
+  if (n == 0 && inspector_release_node (self))
+    {
+      gtk_stack_set_visible_child_name (GTK_STACK (self->stack), "empty");
+      return;
+    }
   inspector_clear (self);
   scroll_to_top (GTK_SCROLLED_WINDOW (self->page));
   g_clear_pointer (&self->shown, g_free);
@@ -166,6 +185,7 @@ static void
 show_selection (StudioInspector *self, gboolean walks)
 {
   const guint n = studio_document_n_selected (self->document);
+  const gboolean is_shown = gtk_widget_get_mapped (GTK_WIDGET (self));
 
   /* Typed text belongs to the node that was selected before. */
   if ((n == 1 ? studio_document_get_selected (self->document, 0) : 0) != self->serial)
@@ -173,9 +193,12 @@ show_selection (StudioInspector *self, gboolean walks)
   /* In the middle of an edit, rows and a scene would be made for a net that is about to change: the new one is waited
    * for, which shows the selection. */
   if (n > 0 && !studio_document_has_net (self->document))
+    return;
+  /* In a window where it is not seen, it waits until it is. */
+  self->is_stale = !is_shown && gtk_widget_get_root (GTK_WIDGET (self)) != NULL;
+  if (self->is_stale)
     {
-      if (!gtk_widget_get_mapped (self->page))
-        studio_document_get_net (self->document);
+      stop_building (self);
       return;
     }
   if (n > 0 && refresh_rows (self, studio_document_get_scene (self->document)))
@@ -183,7 +206,7 @@ show_selection (StudioInspector *self, gboolean walks)
       stop_building (self);
       return;
     }
-  if (n == 0 || !gtk_widget_get_mapped (self->page))
+  if (n == 0 || !is_shown)
     {
       build (self);
       return;
@@ -213,6 +236,13 @@ net_changed_cb (StudioInspector *self)
 {
   /* Another operator with the same serial, for example after a quick fix, needs other rows. */
   show_selection (self, FALSE);
+}
+
+static void
+map_cb (StudioInspector *self)
+{
+  if (self->is_stale)
+    show_selection (self, FALSE);
 }
 
 /* ---- object --------------------------------------------------------------------- */
@@ -245,6 +275,7 @@ studio_inspector_finalize (GObject *object)
 
   g_strfreev (self->devices);
   g_clear_pointer (&self->ways, g_ptr_array_unref);
+  g_free (self->layout);
   g_ptr_array_unref (self->rows);
   g_array_unref (self->several);
   g_ptr_array_unref (self->output_rows);
@@ -285,11 +316,12 @@ studio_inspector_init (StudioInspector *self)
 
   g_signal_connect (key, "key-pressed", G_CALLBACK (key_cb), self);
   gtk_widget_add_controller (GTK_WIDGET (self), key);
+  g_signal_connect_after (self, "map", G_CALLBACK (map_cb), NULL);
   self->ways = g_ptr_array_new ();
   self->rows = g_ptr_array_new_with_free_func ((GDestroyNotify)inspector_row_free);
   self->several = g_array_new (FALSE, FALSE, sizeof (guint64));
-  self->output_rows = g_ptr_array_new ();
-  self->cost_rows = g_ptr_array_new ();
+  self->output_rows = g_ptr_array_new_with_free_func (inspector_fact_free);
+  self->cost_rows = g_ptr_array_new_with_free_func (inspector_fact_free);
   self->box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12);
   g_object_set (self->box, "margin-top", 12, "margin-bottom", 12, "margin-start", 12, "margin-end", 12, NULL);
   self->page = new_page (self->box);

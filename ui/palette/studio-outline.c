@@ -69,6 +69,7 @@ struct _StudioOutline
   GtkCustomFilter *filter;
   GtkSingleSelection *selection;
   char *words;
+  gboolean is_stale;  /* the net changed while the list was not shown */
   gboolean follows;   /* the selected row is that of the document */
   gboolean selecting; /* the document and the list follow each other: prevents recursion */
 };
@@ -156,7 +157,7 @@ follow_document (StudioOutline *self)
   if (self->selecting)
     return;
   /* Nothing is found in the middle of an edit; a new net is followed by new rows. */
-  self->follows = studio_document_has_net (self->document);
+  self->follows = studio_document_has_net (self->document) && !self->is_stale;
   if (!self->follows)
     return;
   if (studio_document_n_selected (self->document) == 1)
@@ -225,6 +226,22 @@ fill (StudioOutline *self)
   self->selecting = FALSE;
   if (same < end || same < last || !self->follows)
     follow_document (self);
+}
+
+/* In a window where it is not seen, the list waits until it is. */
+static void
+net_changed_cb (StudioOutline *self)
+{
+  self->is_stale = !gtk_widget_get_mapped (GTK_WIDGET (self)) && gtk_widget_get_root (GTK_WIDGET (self)) != NULL;
+  if (!self->is_stale)
+    fill (self);
+}
+
+static void
+map_cb (StudioOutline *self)
+{
+  if (self->is_stale)
+    net_changed_cb (self);
 }
 
 static gboolean
@@ -388,8 +405,9 @@ studio_outline_new (StudioDocument *document)
   StudioOutline *self = g_object_new (STUDIO_TYPE_OUTLINE, NULL);
 
   self->document = g_object_ref (document);
-  g_signal_connect_swapped (document, "net-changed", G_CALLBACK (fill), self);
+  g_signal_connect_swapped (document, "net-changed", G_CALLBACK (net_changed_cb), self);
   g_signal_connect_swapped (document, "selection-changed", G_CALLBACK (follow_document), self);
+  g_signal_connect_after (self, "map", G_CALLBACK (map_cb), NULL);
   fill (self);
   return self;
 }
