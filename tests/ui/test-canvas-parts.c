@@ -11,7 +11,7 @@
 #include "ui/canvas/canvas-ports.h"
 #include "ui/canvas/canvas-samples.h"
 #include "ui/canvas/canvas-shift.h"
-#include "ui/canvas/canvas-spotlight.h"
+#include "ui/scene/studio-scene-spotlight.h"
 #include "ui/canvas/canvas-tooltip.h"
 #include "ui/canvas/card-values.h"
 #include "ui/scene/studio-routes.h"
@@ -103,26 +103,26 @@ test_options (Fixture *f, gconstpointer data)
 static void
 test_spotlight (Fixture *f, gconstpointer data)
 {
-  CanvasSpotlight *spotlight = canvas_spotlight_new ();
+  StudioSceneSpotlight *spotlight = studio_scene_spotlight_new ();
   const char *const ids[] = { "x", "fc", NULL };
 
-  g_assert_false (canvas_spotlight_set (spotlight, "", NULL));
-  g_assert_true (canvas_spotlight_set (spotlight, "", ids));
-  g_assert_false (canvas_spotlight_set (spotlight, "", ids));
-  g_assert_cmpfloat (canvas_spotlight_opacity (spotlight, "", f->scene, item (f, "fc")), ==, 1);
-  g_assert_cmpfloat (canvas_spotlight_opacity (spotlight, "", f->scene, item (f, "act")), <, 0.5);
-  g_assert_cmpfloat (canvas_spotlight_opacity (spotlight, "b1", f->scene, item (f, "act")), ==, 1);
-  canvas_spotlight_mark_wires (spotlight, "", f->scene);
+  g_assert_false (studio_scene_spotlight_set (spotlight, "", NULL));
+  g_assert_true (studio_scene_spotlight_set (spotlight, "", ids));
+  g_assert_false (studio_scene_spotlight_set (spotlight, "", ids));
+  g_assert_cmpfloat (studio_scene_spotlight_opacity (spotlight, "", f->scene, item (f, "fc")), ==, 1);
+  g_assert_cmpfloat (studio_scene_spotlight_opacity (spotlight, "", f->scene, item (f, "act")), <, 0.5);
+  g_assert_cmpfloat (studio_scene_spotlight_opacity (spotlight, "b1", f->scene, item (f, "act")), ==, 1);
+  studio_scene_spotlight_mark_wires (spotlight, "", f->scene);
   for (guint l = 0; l < f->scene->n_links; l++)
     {
       const char *from = f->scene->item[f->scene->link[l].from].id;
 
       g_assert_cmpuint (f->scene->link[l].n_dark, ==, g_str_equal (from, "x") ? 0 : g_str_equal (from, "fc") ? 1 : 2);
     }
-  g_assert_true (canvas_spotlight_set (spotlight, "", NULL));
-  canvas_spotlight_mark_wires (spotlight, "", f->scene);
+  g_assert_true (studio_scene_spotlight_set (spotlight, "", NULL));
+  studio_scene_spotlight_mark_wires (spotlight, "", f->scene);
   g_assert_cmpuint (f->scene->link[0].n_dark + f->scene->link[1].n_dark, ==, 0);
-  canvas_spotlight_free (spotlight);
+  studio_scene_spotlight_free (spotlight);
 }
 
 /* Displacements are relative to the document's positions, however often they change. */

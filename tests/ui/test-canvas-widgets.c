@@ -601,7 +601,7 @@ typedef struct
   CardValues *values;
   CanvasMarks *marks;
   CanvasPorts *ports;
-  CanvasSpotlight *spotlight;
+  StudioSceneSpotlight *spotlight;
   CardContext context;
   CanvasCards *cards;
 } Cards;
@@ -612,7 +612,7 @@ cards_set_up (Cards *c, Fixture *f)
   *c = (Cards){ .values = card_values_new (),
                 .marks = canvas_marks_new (f->widget),
                 .ports = canvas_ports_new (f->document),
-                .spotlight = canvas_spotlight_new () };
+                .spotlight = studio_scene_spotlight_new () };
   studio_gesture_init (&c->gesture);
   c->hover.item = c->hover.link = STUDIO_NO_ITEM;
   c->context = (CardContext){ .document = f->document,
@@ -637,7 +637,7 @@ cards_tear_down (Cards *c, Fixture *f)
   canvas_cards_free (c->cards);
   canvas_view_free ((CanvasView *)c->context.view);
   canvas_pictures_free (c->context.pictures);
-  canvas_spotlight_free (c->spotlight);
+  studio_scene_spotlight_free (c->spotlight);
   canvas_ports_free (c->ports);
   canvas_marks_free (c->marks);
   card_values_free (c->values);
@@ -688,7 +688,7 @@ test_cards (Fixture *f, gconstpointer data)
   g_assert_true (gtk_widget_get_child_visible (GTK_WIDGET (canvas_cards_find (c.cards, act))));
   g_assert_false (gtk_widget_get_child_visible (GTK_WIDGET (canvas_cards_find (c.cards, serial (f, "x")))));
 
-  canvas_spotlight_set (c.spotlight, "", lit);
+  studio_scene_spotlight_set (c.spotlight, "", lit);
   canvas_cards_light (c.cards, f->scene);
   g_assert_cmpfloat (gtk_widget_get_opacity (kept), ==, 1);
   g_assert_cmpfloat (gtk_widget_get_opacity (GTK_WIDGET (canvas_cards_find (c.cards, act))), <, 0.5);

@@ -69,8 +69,8 @@ canvas_board_restyle (CanvasBoard *self, gboolean texts)
 void
 canvas_board_light (CanvasBoard *self)
 {
-  canvas_spotlight_mark_wires (self->spotlight, studio_document_get_scope_path (self->document),
-                               canvas_board_scene (self));
+  studio_scene_spotlight_mark_wires (self->spotlight, studio_document_get_scope_path (self->document),
+                                     canvas_board_scene (self));
   canvas_board_redraw_wires (self);
 }
 
@@ -406,7 +406,7 @@ canvas_board_new (GtkWidget *widget, StudioDocument *document, CanvasBoardOwner 
   self->glide = canvas_glide_new (widget, (CanvasGlideOwner){ scene_cb, moved_cb, self });
   self->values = card_values_new ();
   self->options = canvas_options_new ();
-  self->spotlight = canvas_spotlight_new ();
+  self->spotlight = studio_scene_spotlight_new ();
   self->marks = canvas_marks_new (widget);
   self->shift = canvas_shift_new (document);
   self->points = canvas_points_new (document);
@@ -473,7 +473,7 @@ canvas_board_free (CanvasBoard *self)
   canvas_points_free (self->points);
   canvas_shift_free (self->shift);
   canvas_marks_free (self->marks);
-  canvas_spotlight_free (self->spotlight);
+  studio_scene_spotlight_free (self->spotlight);
   canvas_options_free (self->options);
   card_values_free (self->values);
   canvas_glide_free (self->glide);

@@ -38,7 +38,7 @@ typedef struct
   CanvasGlide *glide;
   CardValues *values;
   CanvasOptions *options;
-  CanvasSpotlight *spotlight;
+  StudioSceneSpotlight *spotlight;
   CanvasMarks *marks;
   CanvasShift *shift;
   CanvasPoints *points;

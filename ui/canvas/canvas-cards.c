@@ -14,7 +14,7 @@ struct _CanvasCards
 {
   GtkWidget *parent;
   const CardContext *context;
-  const CanvasSpotlight *spotlight;
+  const StudioSceneSpotlight *spotlight;
   GHashTable *nodes;       /* &serial → StudioNode */
   GHashTable *annotations; /* &serial → StudioAnnotationView */
   GArray *rows;            /* Row: by item of the scene with which the cards agreed last */
@@ -24,7 +24,7 @@ struct _CanvasCards
 };
 
 CanvasCards *
-canvas_cards_new (GtkWidget *parent, const CardContext *context, const CanvasSpotlight *spotlight)
+canvas_cards_new (GtkWidget *parent, const CardContext *context, const StudioSceneSpotlight *spotlight)
 {
   CanvasCards *self = g_new0 (CanvasCards, 1);
 
@@ -195,7 +195,7 @@ light (CanvasCards *self, StudioNode *node, const StudioScene *scene, guint item
 {
   const char *scope = studio_document_get_scope_path (self->context->document);
 
-  gtk_widget_set_opacity (GTK_WIDGET (node), canvas_spotlight_opacity (self->spotlight, scope, scene, item));
+  gtk_widget_set_opacity (GTK_WIDGET (node), studio_scene_spotlight_opacity (self->spotlight, scope, scene, item));
 }
 
 static gboolean

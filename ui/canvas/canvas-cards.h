@@ -5,14 +5,14 @@
  * sight are not child-visible. */
 #pragma once
 
-#include "ui/canvas/canvas-spotlight.h"
+#include "ui/scene/studio-scene-spotlight.h"
 #include "ui/canvas/studio-annotation.h"
 #include "ui/canvas/studio-node.h"
 
 typedef struct _CanvasCards CanvasCards;
 
 /* parent: the widget that cards become children of. All three must outlive this. */
-CanvasCards *canvas_cards_new (GtkWidget *parent, const CardContext *context, const CanvasSpotlight *spotlight);
+CanvasCards *canvas_cards_new (GtkWidget *parent, const CardContext *context, const StudioSceneSpotlight *spotlight);
 void canvas_cards_free (CanvasCards *self);
 /* The parent goes, and unparents the widgets. */
 void canvas_cards_forget (CanvasCards *self);

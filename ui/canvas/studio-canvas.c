@@ -546,7 +546,7 @@ studio_canvas_set_types_legend (StudioCanvas *self, gboolean on)
 void
 studio_canvas_set_spotlight (StudioCanvas *self, const char *scope, const char *const *ids)
 {
-  if (!canvas_spotlight_set (self->board->spotlight, scope, ids))
+  if (!studio_scene_spotlight_set (self->board->spotlight, scope, ids))
     return;
   canvas_cards_light (self->board->cards, canvas_board_scene (self->board));
   canvas_board_light (self->board);

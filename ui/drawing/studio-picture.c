@@ -111,6 +111,24 @@ draw_card (cairo_t *cr, const Picture *picture, const StudioItem *item, PangoCon
   studio_card_texts_free (texts);
 }
 
+/* A card outside the spotlight is one translucent layer, so that its parts do not show through each other. */
+static void
+draw_lit (cairo_t *cr, const Picture *picture, guint i, PangoContext *context)
+{
+  const StudioSceneSpotlight *spotlight = picture->options->spotlight;
+  const StudioScene *scene = picture->scene;
+  const double opacity = spotlight != NULL ? studio_scene_spotlight_opacity (spotlight, scene->path, scene, i) : 1;
+
+  if (opacity < 1)
+    cairo_push_group (cr);
+  draw_card (cr, picture, &scene->item[i], context);
+  if (opacity < 1)
+    {
+      cairo_pop_group_to_source (cr);
+      cairo_paint_with_alpha (cr, opacity);
+    }
+}
+
 static void
 draw (cairo_t *cr, double width, double height, gpointer data)
 {
@@ -140,7 +158,7 @@ draw (cairo_t *cr, double width, double height, gpointer data)
   cairo_save (cr);
   cairo_translate (cr, -view.x, -view.y);
   for (guint i = 0; i < scene->n_items; i++)
-    draw_card (cr, picture, &scene->item[i], context);
+    draw_lit (cr, picture, i, context);
   if (picture->options->draw_more != NULL)
     picture->options->draw_more (cr, picture->options->data);
   cairo_restore (cr);
@@ -149,16 +167,19 @@ draw (cairo_t *cr, double width, double height, gpointer data)
 }
 
 /* The extent of the drawing, with a margin. It is drawn once without output, because the positions of shape labels
- * depend on the space. */
+ * depend on the space; without spotlight, because a translucent layer has no extent of its own. */
 static StudioRect
 bounds_of (const Picture *picture)
 {
+  StudioPictureOptions lit = *picture->options;
   Picture bare = *picture;
   cairo_surface_t *surface = cairo_recording_surface_create (CAIRO_CONTENT_COLOR_ALPHA, NULL);
   cairo_t *cr = cairo_create (surface);
   StudioRect r = studio_geometry_bounds (picture->scene);
   double x, y, width, height;
 
+  lit.spotlight = NULL;
+  bare.options = &lit;
   bare.background = FALSE;
   bare.bounds = (StudioRect){ r.x - FAR, r.y - FAR, r.width + 2 * FAR, r.height + 2 * FAR };
   draw (cr, bare.bounds.width, bare.bounds.height, &bare);

@@ -3,6 +3,7 @@
 
 #include "ui/drawing/studio-theme.h"
 #include "ui/scene/studio-geometry.h"
+#include "ui/scene/studio-scene-spotlight.h"
 
 /* The scene of a graph's outermost scope, or of a module by name, with its faults. */
 StudioScene *studio_picture_scene (const LoomGraph *graph, const char *module, GError **error);
@@ -12,6 +13,7 @@ typedef struct
   double scale;           /* of the size at zoom 1; 0: 1, and of a PNG 2 */
   int pixels;             /* of the longer side of a PNG, instead of a scale; 0: none are given */
   const StudioRect *area; /* the part of the canvas to draw, in its units; NULL: everything, with a margin */
+  const StudioSceneSpotlight *spotlight; /* of the scene, whose wires are marked; NULL: every card is lit */
   /* Draws over the cards, in the units of the canvas, from any thread; NULL: nothing is. */
   void (*draw_more) (cairo_t *cr, gpointer data);
   gpointer data;

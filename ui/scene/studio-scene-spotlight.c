@@ -1,21 +1,21 @@
-#include "ui/canvas/canvas-spotlight.h"
+#include "ui/scene/studio-scene-spotlight.h"
 
 #define DIMMED 0.3
 
-struct _CanvasSpotlight
+struct _StudioSceneSpotlight
 {
   char **ids;  /* NULL: every node is lit */
   char *scope; /* that the ids belong to; in any other every node is lit */
 };
 
-CanvasSpotlight *
-canvas_spotlight_new (void)
+StudioSceneSpotlight *
+studio_scene_spotlight_new (void)
 {
-  return g_new0 (CanvasSpotlight, 1);
+  return g_new0 (StudioSceneSpotlight, 1);
 }
 
 void
-canvas_spotlight_free (CanvasSpotlight *self)
+studio_scene_spotlight_free (StudioSceneSpotlight *self)
 {
   g_strfreev (self->ids);
   g_free (self->scope);
@@ -24,7 +24,7 @@ canvas_spotlight_free (CanvasSpotlight *self)
 
 /* A collapsed frame is lit with any node inside it. */
 static gboolean
-is_lit (const CanvasSpotlight *self, const char *scope, const StudioScene *scene, guint item)
+is_lit (const StudioSceneSpotlight *self, const char *scope, const StudioScene *scene, guint item)
 {
   if (self->ids == NULL || !g_str_equal (self->scope, scope))
     return TRUE;
@@ -35,13 +35,14 @@ is_lit (const CanvasSpotlight *self, const char *scope, const StudioScene *scene
 }
 
 double
-canvas_spotlight_opacity (const CanvasSpotlight *self, const char *scope, const StudioScene *scene, guint item)
+studio_scene_spotlight_opacity (const StudioSceneSpotlight *self, const char *scope, const StudioScene *scene,
+                                guint item)
 {
   return is_lit (self, scope, scene, item) ? 1 : DIMMED;
 }
 
 void
-canvas_spotlight_mark_wires (const CanvasSpotlight *self, const char *scope, StudioScene *scene)
+studio_scene_spotlight_mark_wires (const StudioSceneSpotlight *self, const char *scope, StudioScene *scene)
 {
   for (guint i = 0; i < scene->n_links; i++)
     {
@@ -52,7 +53,7 @@ canvas_spotlight_mark_wires (const CanvasSpotlight *self, const char *scope, Stu
 }
 
 gboolean
-canvas_spotlight_set (CanvasSpotlight *self, const char *scope, const char *const *ids)
+studio_scene_spotlight_set (StudioSceneSpotlight *self, const char *scope, const char *const *ids)
 {
   if (ids == NULL
           ? self->ids == NULL
