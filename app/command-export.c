@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-
-static const ExportTarget *const targets[] = { &export_onnx, &export_safetensors, &export_pytorch, &export_report,
-                                               &export_svg,  &export_pdf,         &export_png,     &export_dot };
+static const ExportTarget *const targets[]
+    = { &export_onnx, &export_safetensors, &export_pytorch, &export_report, &export_svg,
+        &export_pdf,  &export_png,         &export_dot,     &export_handout };
 
 static const ExportTarget *
 find_target (const LoomExportFormat *format)
@@ -165,7 +165,8 @@ find_stray (const ExportJob *job, char **sizes)
   const gboolean given[LOOM_EXPORT_N_OPTIONS]
       = { job->module != NULL,  job->dark,    job->transparent,   job->scale != 0,      job->select != NULL,
           job->weights != NULL, job->partial, job->seed >= 0,     job->inputs != NULL,  job->outputs != NULL,
-          sizes != NULL,        job->raw,     job->external_data, job->adapter != NULL, job->pixels != 0 };
+          sizes != NULL,        job->raw,     job->external_data, job->adapter != NULL, job->pixels != 0,
+          job->answers,         job->slides };
 
   for (guint i = 0; i < LOOM_EXPORT_N_OPTIONS; i++)
     if (given[i] && (job->format->options & (1u << i)) == 0)
@@ -244,6 +245,10 @@ run (const Command *command, int argc, char **argv)
     { "pixels", 0, 0, G_OPTION_ARG_INT, &job.pixels, "Draw a PNG whose longer side has N pixels", "N" },
     { "dark", 0, 0, G_OPTION_ARG_NONE, &job.dark, "Draw with the colours of the dark style", NULL },
     { "transparent", 0, 0, G_OPTION_ARG_NONE, &job.transparent, "Draw no background", NULL },
+    { "answers", 0, 0, G_OPTION_ARG_NONE, &job.answers, "Write the teacher's copy of a handout, with answers and hints",
+      NULL },
+    { "slides", 0, 0, G_OPTION_ARG_NONE, &job.slides, "Write a handout of the presentation also if there is a lesson",
+      NULL },
     { "json", 0, 0, G_OPTION_ARG_NONE, &job.json, "Print progress and files as JSON objects", NULL },
     { NULL },
   };
@@ -287,7 +292,7 @@ run (const Command *command, int argc, char **argv)
 
 const Command command_export = {
   .name = "export",
-  .arguments = "GRAPH|RUN --to onnx|safetensors|pytorch|report|svg|pdf|png|dot [-o FILE]",
+  .arguments = "GRAPH|RUN --to onnx|safetensors|pytorch|report|svg|pdf|png|dot|handout [-o FILE]",
   .summary = "write a graph for other programs",
   .details
   = "--to onnx writes the part of the graph that prediction needs, in evaluation mode, with operator set 17. Inputs\n"
@@ -303,9 +308,12 @@ const Command command_export = {
     "PDF by the suffix of\n"
     "-o: graph, settings, data, curves, predictions, attention, and the command that repeats it. --to svg, pdf and\n"
     "png draw the graph as on Studio's canvas; --to dot writes it for graphviz.\n\n"
+    "--to handout writes the pages of a graph's lessons, or the views of its presentation, as PDF or HTML: texts, the\n"
+    "cards in the spotlight, their formulas, tasks, and space for answers.\n\n"
     "  gradloom export run1 --to onnx -o lenet.onnx\n"
     "  gradloom export graph.xml --to onnx --weights w.safetensors --output softmax --size B=1\n"
     "  gradloom export run1 --to report -o run1.html\n"
-    "  gradloom export graph.xml --to svg --module block --dark",
+    "  gradloom export graph.xml --to svg --module block --dark\n"
+    "  gradloom export lesson.xml --to handout --answers -o teacher.pdf",
   .run = run,
 };

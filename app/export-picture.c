@@ -1,4 +1,5 @@
-/* `--to svg`, `pdf`, `png` and `report`: the graph as Studio's canvas draws it, and a run as pages, without a display.
+/* `--to svg`, `pdf`, `png`, `report` and `handout`: the graph as Studio's canvas draws it, and a run or a lesson as
+ * pages, without a display.
  *
  * The program gradloom-picture does it: its libraries for text and drawing take as long to link at a start as all
  * others together, and few starts draw. */
@@ -25,7 +26,7 @@ draw (ExportJob *job)
   g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
   char scale[G_ASCII_DTOSTR_BUF_SIZE], pixels[16];
 
-  add (words, job->format->draws ? "picture" : "report", "");
+  add (words, job->format->draws ? "picture" : job->format->name, "");
   add (words, job->path, "");
   add (words, file, "");
   add (words, "module=", job->module);
@@ -34,6 +35,8 @@ draw (ExportJob *job)
   add (words, "pixels=", job->pixels > 0 ? pixels : NULL);
   add (words, "dark", job->dark ? "" : NULL);
   add (words, "transparent", job->transparent ? "" : NULL);
+  add (words, "answers", job->answers ? "" : NULL);
+  add (words, "slides", job->slides ? "" : NULL);
   add (words, "json", job->json ? "" : NULL);
   for (guint i = 0; job->select != NULL && job->select[i] != NULL; i++)
     add (words, "select=", job->select[i]);
@@ -54,4 +57,5 @@ draw (ExportJob *job)
 const ExportTarget export_svg = { .format = "svg", .reads = TRUE, .run = draw };
 const ExportTarget export_pdf = { .format = "pdf", .reads = TRUE, .run = draw };
 const ExportTarget export_png = { .format = "png", .reads = TRUE, .run = draw };
+const ExportTarget export_handout = { .format = "handout", .reads = TRUE, .run = draw };
 const ExportTarget export_report = { .format = "report", .reads = TRUE, .run = draw };

@@ -23,7 +23,7 @@ typedef struct
   char **select;            /* --select: nodes to draw; NULL: all */
   double scale;             /* --scale; 0: the format's own */
   int pixels;               /* --pixels: of the longer side; 0: what the scale gives */
-  gboolean dark, transparent;
+  gboolean dark, transparent, answers, slides;
   gboolean json; /* progress and files as JSON objects, a line each */
 } ExportJob;
 
@@ -34,8 +34,8 @@ typedef struct
   int (*run) (ExportJob *job); /* returns the exit status */
 } ExportTarget;
 
-extern const ExportTarget export_dot, export_onnx, export_pdf, export_png, export_pytorch, export_report,
-    export_safetensors, export_svg;
+extern const ExportTarget export_dot, export_handout, export_onnx, export_pdf, export_png, export_pytorch,
+    export_report, export_safetensors, export_svg;
 
 /* "dir/model.xml" → "model.SUFFIX" in the current folder; for a run, the name of its folder. (transfer full) */
 char *export_default_file (const ExportJob *job, const char *suffix);

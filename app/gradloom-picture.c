@@ -1,6 +1,7 @@
-/* `gradloom-picture picture|report GRAPH|RUN FILE [WORD…]`: draws a graph to a file whose suffix is svg, pdf or png, or
- * writes a report of a run as html or pdf. `gradloom export` starts it (export-picture.c). With `--steps FILE` it draws
- * the memory along a step, from events on standard input, for `gradloom plan` (plan-picture.c). */
+/* `gradloom-picture picture|report|handout GRAPH|RUN FILE [WORD…]`: draws a graph to a file whose suffix is svg, pdf or
+ * png, or writes a report of a run, or a handout of a lesson, as html or pdf. `gradloom export` starts it
+ * (export-picture.c). With `--steps FILE` it draws the memory along a step, from events on standard input, for
+ * `gradloom plan` (plan-picture.c). */
 #include "app/report/report.h"
 #include "app/shared/command.h"
 #include "ui/drawing/draw-step-memory.h"
@@ -19,7 +20,7 @@ typedef struct
   const char *module;
   GPtrArray *select; /* ids of the nodes to draw; empty: all */
   StudioPictureOptions picture;
-  gboolean json;
+  gboolean json, answers, slides;
 } Words;
 
 /* The rest of a word after a name; NULL: it is another word. */
@@ -49,6 +50,10 @@ read_words (Words *words, char **word)
       words->picture.transparent = TRUE;
     else if (strcmp (*word, "json") == 0)
       words->json = TRUE;
+    else if (strcmp (*word, "answers") == 0)
+      words->answers = TRUE;
+    else if (strcmp (*word, "slides") == 0)
+      words->slides = TRUE;
     else
       return FALSE;
   return TRUE;
@@ -95,6 +100,36 @@ write_picture (const char *path, const char *file, const Words *words, GError **
          && studio_picture_write (scene, file, &words->picture, error);
 }
 
+static void
+print_progress (double done, gpointer data)
+{
+  LoomJson *json = command_event_new ("progress");
+
+  loom_json_number (json, "done", done);
+  command_event_print (json);
+  command_flush ();
+}
+
+static gboolean
+write_report (const char *path, const char *file, const Words *words, GError **error)
+{
+  return report_write (path, file, words->json ? print_progress : NULL, NULL, error);
+}
+
+static gboolean
+write_handout (const char *path, const char *file, const Words *words, GError **error)
+{
+  g_autoptr (LoomGraph) graph = command_read_graph (path, error);
+
+  return graph != NULL && handout_write (graph, file, words->answers, words->slides, error);
+}
+
+static const struct
+{
+  const char *name;
+  gboolean (*write) (const char *path, const char *file, const Words *words, GError **error);
+} kinds[] = { { "picture", write_picture }, { "report", write_report }, { "handout", write_handout } };
+
 /* ---- the memory along a step ------------------------------------------------------------ */
 
 /* The events on standard input. (transfer full) */
@@ -136,16 +171,6 @@ draw_steps (const char *file)
 /* ---- the program ------------------------------------------------------------------------ */
 
 static void
-print_progress (double done, gpointer data)
-{
-  LoomJson *json = command_event_new ("progress");
-
-  loom_json_number (json, "done", done);
-  command_event_print (json);
-  command_flush ();
-}
-
-static void
 print_file (const char *file, gboolean as_json)
 {
   g_autofree char *shown = command_printable (file);
@@ -167,24 +192,24 @@ main (int argc, char **argv)
   g_autoptr (GError) error = NULL;
   g_autoptr (GPtrArray) select = g_ptr_array_new ();
   Words words = { .select = select };
-  gboolean done;
+  guint kind = 0;
 
   command_prepare (argv);
   if (argc == 3 && strcmp (argv[1], "--steps") == 0)
     return command_finish (draw_steps (argv[2]));
-  if (argc < 4 || !(strcmp (argv[1], "picture") == 0 || strcmp (argv[1], "report") == 0)
-      || !read_words (&words, argv + 4))
+  while (argc > 1 && kind < G_N_ELEMENTS (kinds) && strcmp (argv[1], kinds[kind].name) != 0)
+    kind++;
+  if (argc < 4 || kind == G_N_ELEMENTS (kinds) || !read_words (&words, argv + 4))
     {
-      fprintf (stderr,
-               "Usage: gradloom-picture picture|report GRAPH|RUN FILE [WORD…]\n"
-               "       gradloom-picture --steps FILE < EVENTS\n"
-               "Draws a graph, a run, or the memory along a step; “gradloom export” and “gradloom plan” start it.\n");
+      fprintf (
+          stderr,
+          "Usage: gradloom-picture picture|report|handout GRAPH|RUN FILE [WORD…]\n"
+          "       gradloom-picture --steps FILE < EVENTS\n"
+          "Draws a graph, a run, a lesson, or the memory along a step; “gradloom export” and “gradloom plan” start "
+          "it.\n");
       return 2;
     }
-  done = strcmp (argv[1], "picture") == 0
-             ? write_picture (argv[2], argv[3], &words, &error)
-             : report_write (argv[2], argv[3], words.json ? print_progress : NULL, NULL, &error);
-  if (!done)
+  if (!kinds[kind].write (argv[2], argv[3], &words, &error))
     return command_finish (command_fail (&command, g_steal_pointer (&error)));
   print_file (argv[3], words.json);
   return command_finish (0);

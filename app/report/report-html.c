@@ -15,6 +15,7 @@ static const char style[]
       "th,td{text-align:left;vertical-align:top;padding:3px 16px 3px 0;border-bottom:1px solid #e3e1df}\n"
       ".n{text-align:right}.facts th{font-weight:normal;color:#5e5c64;min-width:150px}\n"
       "img{max-width:100%;height:auto;display:block;margin:8px 0}figure{margin:0;break-inside:avoid}\n"
+      ".rules{border-bottom:1px solid #9a9996;height:2em;margin:0}\n"
       "@media print{body{margin:0;max-width:none}tr{break-inside:avoid}}\n";
 
 static void
@@ -126,10 +127,35 @@ write_picture (GString *s, const ReportBlock *block, GError **error)
   return TRUE;
 }
 
+static gboolean
+write_markup (GString *s, const ReportBlock *block, GError **error)
+{
+  g_string_append_printf (s, "<p>%s</p>\n", block->text);
+  return TRUE;
+}
+
+static gboolean
+write_task (GString *s, const ReportBlock *block, GError **error)
+{
+  append_element (s, "<p>☐ ", block->text, "</p>\n");
+  return TRUE;
+}
+
+static gboolean
+write_rules (GString *s, const ReportBlock *block, GError **error)
+{
+  if (block->text != NULL)
+    write_note (s, block, error);
+  for (guint i = 0; i < block->n_columns; i++)
+    g_string_append (s, "<div class=\"rules\"></div>\n");
+  return TRUE;
+}
+
 static gboolean (*const writers[REPORT_N_KINDS]) (GString *s, const ReportBlock *block, GError **error) = {
   [REPORT_HEADING] = write_heading, [REPORT_TEXT] = write_text,       [REPORT_NOTE] = write_note,
   [REPORT_WARNING] = write_warning, [REPORT_CODE] = write_code,       [REPORT_FACTS] = write_facts,
-  [REPORT_TABLE] = write_table,     [REPORT_PICTURE] = write_picture,
+  [REPORT_TABLE] = write_table,     [REPORT_PICTURE] = write_picture, [REPORT_MARKUP] = write_markup,
+  [REPORT_TASK] = write_task,       [REPORT_RULES] = write_rules,
 };
 
 GBytes *

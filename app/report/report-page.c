@@ -91,6 +91,12 @@ report_block_add_fact (ReportBlock *facts, const char *name, const char *value)
 }
 
 void
+report_page_add_rules (ReportPage *self, const char *text, guint n_lines)
+{
+  add (self, REPORT_RULES, g_strdup (text))->n_columns = n_lines;
+}
+
+void
 report_page_add_picture (ReportPage *self, const char *words, double width, double height, ReportDraw draw,
                          gpointer data, GDestroyNotify free_data)
 {

@@ -16,6 +16,9 @@ typedef enum
   REPORT_FACTS,   /* a table of names and values */
   REPORT_TABLE,   /* its first row is the header; it repeats on each page */
   REPORT_PICTURE,
+  REPORT_MARKUP, /* text with <b>, <i> and <tt>, all else escaped */
+  REPORT_TASK,   /* text after a box to be ticked */
+  REPORT_RULES,  /* lines to write on, after the text if there is one; n_columns is their number */
   REPORT_N_KINDS
 } ReportKind;
 
@@ -26,7 +29,7 @@ typedef struct
 {
   ReportKind kind;
   char *text;       /* of a picture: what it shows, in words; of tables NULL */
-  guint n_columns;  /* of tables */
+  guint n_columns;  /* of tables; of rules, the number of lines */
   guint n_words;    /* the first columns, which are aligned left; the others are numbers */
   GPtrArray *cells; /* char*, row after row */
   double width, height;
@@ -56,6 +59,8 @@ ReportBlock *report_page_add_table (ReportPage *self, ReportKind kind, guint n_c
 void report_block_add (ReportBlock *table, char *cell);
 /* A row of two texts; value NULL adds nothing. */
 void report_block_add_fact (ReportBlock *facts, const char *name, const char *value);
+/* text may be NULL. */
+void report_page_add_rules (ReportPage *self, const char *text, guint n_lines);
 /* data is freed with the page by free_data, which may be NULL. */
 void report_page_add_picture (ReportPage *self, const char *words, double width, double height, ReportDraw draw,
                               gpointer data, GDestroyNotify free_data);

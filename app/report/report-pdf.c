@@ -47,6 +47,8 @@ static const Style styles[REPORT_N_KINDS] = {
   [REPORT_NOTE] = { 8.5, FALSE, FALSE, 0.37, 2, 4 },   [REPORT_WARNING] = { 10, FALSE, FALSE, 0.14, 6, 8 },
   [REPORT_CODE] = { 8.5, FALSE, TRUE, 0.14, 6, 8 },    [REPORT_FACTS] = { 9.5, FALSE, FALSE, 0.14, 2, 6 },
   [REPORT_TABLE] = { 9.5, FALSE, FALSE, 0.14, 4, 6 },  [REPORT_PICTURE] = { 10, FALSE, FALSE, 0.14, 4, 6 },
+  [REPORT_MARKUP] = { 10, FALSE, FALSE, 0.14, 2, 4 },  [REPORT_TASK] = { 10, FALSE, FALSE, 0.14, 4, 4 },
+  [REPORT_RULES] = { 8.5, FALSE, FALSE, 0.37, 6, 8 },
 };
 
 /* ---- text ------------------------------------------------------------------------------- */
@@ -134,9 +136,8 @@ make_room (Setter *s, double height)
 
 /* Lines of a text, which may be longer than a page. */
 static void
-set_lines (Setter *s, const Style *style, const char *text, double indent)
+set_layout (Setter *s, const Style *style, PangoLayout *layout, double indent)
 {
-  g_autoptr (PangoLayout) layout = layout_new (s, style, text, ROOM - 2 * indent, FALSE);
   PangoLayoutIter *iter = pango_layout_get_iter (layout);
 
   do
@@ -155,6 +156,56 @@ set_lines (Setter *s, const Style *style, const char *text, double indent)
     }
   while (pango_layout_iter_next_line (iter));
   pango_layout_iter_free (iter);
+}
+
+static void
+set_lines (Setter *s, const Style *style, const char *text, double indent)
+{
+  g_autoptr (PangoLayout) layout = layout_new (s, style, text, ROOM - 2 * indent, FALSE);
+
+  set_layout (s, style, layout, indent);
+}
+
+static void
+set_markup (Setter *s, const ReportBlock *block)
+{
+  g_autoptr (PangoLayout) layout = layout_new (s, &styles[block->kind], "", ROOM, FALSE);
+
+  pango_layout_set_markup (layout, block->text, -1);
+  set_layout (s, &styles[block->kind], layout, 0);
+}
+
+#define BOX 9.0 /* side of a box to be ticked */
+
+static void
+set_task (Setter *s, const ReportBlock *block)
+{
+  make_room (s, BOX * 1.5);
+  cairo_set_source_rgb (s->cr, 0.37, 0.37, 0.37);
+  cairo_set_line_width (s->cr, 2 * LINE);
+  cairo_rectangle (s->cr, MARGIN + LINE, s->y + 2, BOX, BOX);
+  cairo_stroke (s->cr);
+  set_lines (s, &styles[block->kind], block->text, BOX + 8);
+}
+
+#define RULE 22.0 /* between lines to write on */
+
+static void
+set_rules (Setter *s, const ReportBlock *block)
+{
+  make_room (s, RULE * block->n_columns + (block->text != NULL ? 12 : 0));
+  if (block->text != NULL)
+    set_lines (s, &styles[block->kind], block->text, 0);
+  for (guint i = 0; i < block->n_columns; i++)
+    {
+      make_room (s, RULE);
+      s->y += RULE;
+      cairo_set_source_rgb (s->cr, 0.6, 0.6, 0.6);
+      cairo_set_line_width (s->cr, LINE);
+      cairo_move_to (s->cr, MARGIN, s->y);
+      cairo_line_to (s->cr, MARGIN + ROOM, s->y);
+      cairo_stroke (s->cr);
+    }
 }
 
 static void
@@ -338,7 +389,8 @@ set_picture (Setter *s, const ReportBlock *block)
 static void (*const setters[REPORT_N_KINDS]) (Setter *s, const ReportBlock *block) = {
   [REPORT_HEADING] = set_heading, [REPORT_TEXT] = set_text,       [REPORT_NOTE] = set_text,
   [REPORT_WARNING] = set_warning, [REPORT_CODE] = set_code,       [REPORT_FACTS] = set_table,
-  [REPORT_TABLE] = set_table,     [REPORT_PICTURE] = set_picture,
+  [REPORT_TABLE] = set_table,     [REPORT_PICTURE] = set_picture, [REPORT_MARKUP] = set_markup,
+  [REPORT_TASK] = set_task,       [REPORT_RULES] = set_rules,
 };
 
 /* ---- the file --------------------------------------------------------------------------- */

@@ -59,11 +59,17 @@ static const LoomExportFormat formats[] = {
     .suffix = { "dot" },
     .source = LOOM_EXPORT_OF_GRAPH,
     .streams = TRUE },
+  { .name = "handout",
+    .title = N_ ("Handout"),
+    .summary = "a lesson, or the views of a presentation, to be printed: pages, cards, formulas, space for answers",
+    .suffix = { "pdf", "html" },
+    .source = LOOM_EXPORT_OF_GRAPH,
+    .options = LOOM_EXPORT_ANSWERS | LOOM_EXPORT_SLIDES },
 };
 
 static const char *const options[LOOM_EXPORT_N_OPTIONS] = {
-  "module", "dark",   "transparent", "scale", "select",        "weights", "partial", "seed",
-  "input",  "output", "size",        "raw",   "external-data", "adapter", "pixels",
+  "module", "dark", "transparent", "scale",         "select",  "weights", "partial", "seed",   "input",
+  "output", "size", "raw",         "external-data", "adapter", "pixels",  "answers", "slides",
 };
 
 const LoomExportFormat *

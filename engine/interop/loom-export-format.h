@@ -22,7 +22,9 @@ typedef enum
   LOOM_EXPORT_EXTERNAL_DATA = 1 << 12,
   LOOM_EXPORT_ADAPTER = 1 << 13,
   LOOM_EXPORT_PIXELS = 1 << 14,
-  LOOM_EXPORT_N_OPTIONS = 15
+  LOOM_EXPORT_ANSWERS = 1 << 15,
+  LOOM_EXPORT_SLIDES = 1 << 16,
+  LOOM_EXPORT_N_OPTIONS = 17
 } LoomExportOptions;
 
 /* What a format is made of. */

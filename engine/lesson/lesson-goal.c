@@ -522,6 +522,19 @@ loom_goal_needs_answer (const LoomGoal *goal)
   return has_form (goal, answer_holds);
 }
 
+const char *
+loom_goal_answer (const LoomGoal *goal)
+{
+  for (guint i = 0; i < loom_goal_n_clauses (goal); i++)
+    {
+      const Clause *clause = goal->clauses->pdata[i];
+
+      if (clause->form->holds == answer_holds)
+        return clause->value;
+    }
+  return NULL;
+}
+
 gboolean
 loom_goal_needs_selection (const LoomGoal *goal)
 {

@@ -72,6 +72,8 @@ gboolean
 loom_goal_is_met (const LoomGoal *goal, const LoomGraph *graph, const LoomNet *net, const LoomLessonState *state);
 /* TRUE if one of the clauses needs a typed answer. */
 gboolean loom_goal_needs_answer (const LoomGoal *goal);
+/* The right answer of the first clause that needs one: "" if the file does not say it, NULL if no clause needs one. */
+const char *loom_goal_answer (const LoomGoal *goal);
 /* TRUE if one of the clauses asks what is selected, which no file says. */
 gboolean loom_goal_needs_selection (const LoomGoal *goal);
 /* What is wrong with an answer. */

@@ -283,9 +283,9 @@ static void
 test_table (void)
 {
   static const char *const words[LOOM_EXPORT_N_OPTIONS]
-      = { "--module=m",  "--dark",    "--transparent",   "--scale=1",   "--select=act",
-          "--weights=w", "--partial", "--seed=1",        "--input=act", "--output=act",
-          "--size=B=1",  "--raw",     "--external-data", "--adapter=a", "--pixels=9" };
+      = { "--module=m",      "--dark",      "--transparent", "--scale=1",    "--select=act", "--weights=w",
+          "--partial",       "--seed=1",    "--input=act",   "--output=act", "--size=B=1",   "--raw",
+          "--external-data", "--adapter=a", "--pixels=9",    "--answers",    "--slides" };
   const LoomExportFormat *format;
 
   cli_write ("g.xml", CLASSES);
@@ -305,6 +305,94 @@ test_table (void)
           g_assert_nonnull (strstr (r.err, "cannot be combined"));
         }
     }
+}
+
+#define LESSON                                                                                                         \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"a &lt;i&gt; lesson\">\n"                                   \
+  "  <module name=\"m\"><node id=\"in\" op=\"module_input\"/><node id=\"act\" op=\"relu\"/>\n"                         \
+  "    <node id=\"out\" op=\"module_output\"/><wire from=\"in\" to=\"act\"/><wire from=\"act\" "                       \
+  "to=\"out\"/></module>\n"                                                                                            \
+  "  <node id=\"x\" op=\"input\" shape=\"B,3\"/>\n"                                                                    \
+  "  <node id=\"fc\" op=\"linear\" out_features=\"2\"/>\n"                                                             \
+  "  <node id=\"two\" module=\"m\" repeat=\"2\"/>\n"                                                                   \
+  "  <wire from=\"x\" to=\"fc\"/>\n  <wire from=\"fc\" to=\"two\"/>\n"                                                 \
+  "  <lesson title=\"Counting\">\n"                                                                                    \
+  "    <page title=\"Weights\" spotlight=\"fc\" goal=\"answer 6\" hint=\"`fc` has 3 × 2.\">How *many*?\n\n"           \
+  "1. one\n2. &lt;b&gt;two\n\n```\ncode &lt; 1\n```\n</page>\n"                                                        \
+  "    <page title=\"Open\" goal=\"answer, no tanh\">Why?</page>\n  </lesson>\n"                                       \
+  "  <view><slide title=\"Inside\" scope=\"two.1\" spotlight=\"act\">A **note**.</slide></view>\n"                     \
+  "</graph>\n"
+
+/* The learner's copy has lines instead of answers and hints; texts of strangers are escaped; the same bytes twice. */
+static void
+test_handout (void)
+{
+  static const char *const learner[] = { "<h1>Counting</h1>",
+                                         "a &lt;i&gt; lesson",
+                                         "<p>How <i>many</i>?</p>",
+                                         "<p>1. one</p>",
+                                         "<p>2. &lt;b&gt;two</p>",
+                                         "<pre>code &lt; 1</pre>",
+                                         "y = x Wᵀ + b",
+                                         "☐ the question is answered",
+                                         "class=\"rules\"",
+                                         "alt=\"The graph in “Weights”",
+                                         "<h2>2. Open</h2>",
+                                         NULL };
+  static const char *const teacher[]
+      = { "<pre>Answer: 6</pre>", "<i>Hint:</i> <tt>fc</tt> has 3 × 2.", "an open question", "teacher’s copy", NULL };
+  static const char *const slides[]
+      = { "<h1>a &lt;i&gt; lesson</h1>", "1. Inside", "A <b>note</b>.", "y = max(x, 0)", NULL };
+  gsize n, n_again;
+
+  cli_write ("lesson.xml", LESSON);
+  cli_expect (0, NULL, "export", "lesson.xml", "--to", "handout", "-o", "h.html");
+  g_autofree char *html = read_file ("h.html", NULL);
+  expect_parts (html, learner);
+  g_assert_null (strstr (html, "Answer: 6"));
+  g_assert_null (strstr (html, "Hint"));
+  cli_expect (0, NULL, "export", "lesson.xml", "--to", "handout", "--answers", "-o", "t.html");
+  g_autofree char *key = read_file ("t.html", NULL);
+  expect_parts (key, teacher);
+  g_assert_null (strstr (key, "class=\"rules\""));
+  cli_expect (0, NULL, "export", "lesson.xml", "--to", "handout", "--slides", "-o", "s.html");
+  g_autofree char *views = read_file ("s.html", NULL);
+  expect_parts (views, slides);
+  g_assert_null (strstr (views, "Counting"));
+
+  cli_expect (0, NULL, "export", "lesson.xml", "--to", "handout", "-o", "h.pdf");
+  cli_expect (0, NULL, "export", "lesson.xml", "--to", "handout", "-o", "again.pdf");
+  g_autofree char *a = read_file ("h.pdf", &n), *b = read_file ("again.pdf", &n_again);
+  g_assert_cmpmem (a, n, b, n_again);
+  g_assert_true (g_str_has_prefix (a, "%PDF"));
+  cli_write ("g.xml", CLASSES);
+  cli_expect (1, "no lesson and no views", "export", "g.xml", "--to", "handout", "-o", "no.pdf");
+  cli_expect (1, "no views", "export", "g.xml", "--to", "handout", "--slides", "-o", "no.pdf");
+  cli_write ("bad.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><lesson title=\"t\"><page goal=\"maybe\"/>"
+                        "</lesson></graph>");
+  cli_expect (1, "maybe", "export", "bad.xml", "--to", "handout", "-o", "no.pdf");
+  g_assert_false (g_file_test ("no.pdf", G_FILE_TEST_EXISTS));
+}
+
+/* Every example with a lesson or views. */
+static void
+test_handouts (void)
+{
+  g_autofree char *folder = cli_example ("lessons");
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  const char *name;
+  guint n = 0;
+
+  while ((name = g_dir_read_name (dir)))
+    {
+      g_autofree char *path = g_build_filename (folder, name, NULL), *text = read_file (path, NULL);
+
+      if (strstr (text, "<lesson") == NULL && strstr (text, "<slide") == NULL)
+        continue;
+      cli_expect (0, NULL, "export", path, "--to", "handout", "-o", "example.pdf");
+      n++;
+    }
+  g_assert_cmpuint (n, >, 10);
 }
 
 /* A text is scored at each of its positions, white space has signs, and mistakes of many classes are a table. */
@@ -385,6 +473,8 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/report/weights", test_weights);
   g_test_add_func ("/report/parts", test_parts);
   g_test_add_func ("/report/table", test_table);
+  g_test_add_func ("/report/handout", test_handout);
+  g_test_add_func ("/report/handouts", test_handouts);
   int status = g_test_run ();
   cli_leave ();
   return status;
