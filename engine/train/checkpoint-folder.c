@@ -54,6 +54,27 @@ checkpoint_folder_remove_step (LoomFolder *checkpoints, gint64 step)
   checkpoint_folder_remove (checkpoints, name);
 }
 
+/* A folder stays if it has other files, or if one of its own cannot be removed: then a loss of power could bring the
+ * removed ones back, and with them the state. */
+gboolean
+checkpoint_folder_erase_step (LoomFolder *checkpoints, gint64 step, GError **error)
+{
+  g_autofree char *name = g_strdup_printf ("%" G_GINT64_FORMAT, step), *path = NULL;
+  g_autoptr (LoomFolder) rest = NULL;
+  struct stat info;
+
+  checkpoint_folder_remove (checkpoints, name);
+  if (!loom_folder_stat (checkpoints, name, &info) && errno == ENOENT)
+    return TRUE;
+  rest = loom_folder_enter (checkpoints, name, FALSE, error);
+  if (rest == NULL)
+    return FALSE;
+  path = loom_folder_path_of (rest, LOOM_RUN_STATE);
+  if (loom_folder_stat (rest, LOOM_RUN_STATE, &info) || errno != ENOENT)
+    return loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be removed. Try again.", path);
+  return loom_folder_sync (rest, error);
+}
+
 char *
 checkpoint_folder_temporary (gint64 step)
 {

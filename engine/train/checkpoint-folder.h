@@ -7,6 +7,8 @@
 /* Removes the files of a checkpoint, and its folder if no other files are in it. */
 void checkpoint_folder_remove (LoomFolder *checkpoints, const char *name);
 void checkpoint_folder_remove_step (LoomFolder *checkpoints, gint64 step);
+/* Removes a state, which no loss of power brings back once the caller has synchronised `checkpoints`. IO. */
+gboolean checkpoint_folder_erase_step (LoomFolder *checkpoints, gint64 step, GError **error);
 /* Removes the rests of interrupted writes. */
 void checkpoint_folder_remove_rests (LoomFolder *checkpoints);
 /* The name of a folder while it is written, ".new-STEP" (transfer full). */

@@ -67,16 +67,8 @@ checkpoints_remove_after (const char *run, gint64 step, GError **error)
   if (steps == NULL)
     return FALSE;
   for (guint i = 0; i < steps->len && g_array_index (steps, gint64, i) > step; i++)
-    {
-      g_autofree char *state
-          = g_strdup_printf ("%" G_GINT64_FORMAT "/" LOOM_RUN_STATE, g_array_index (steps, gint64, i));
-      g_autofree char *path = loom_folder_path_of (checkpoints, state);
-      struct stat info;
-
-      checkpoint_folder_remove_step (checkpoints, g_array_index (steps, gint64, i));
-      if (loom_folder_stat (checkpoints, state, &info) || errno != ENOENT)
-        return loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be removed. Try again.", path);
-    }
+    if (!checkpoint_folder_erase_step (checkpoints, g_array_index (steps, gint64, i), error))
+      return FALSE;
   return loom_folder_sync (checkpoints, error);
 }
 

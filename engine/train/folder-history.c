@@ -7,6 +7,7 @@
 #include "engine/train/checkpoint-folder.h"
 #include "engine/train/state-pack.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define IN_TREE    (1u << HISTORY_LEVELS) /* states */
@@ -296,45 +297,53 @@ find_state (LoomFolder *history, gint64 step)
   return found;
 }
 
+/* The steps of the states until this one; empty if there is no history. Later ones may be those of another course of
+ * the run, also if no history is kept now, and a loss of power must not bring them back. A process that was killed may
+ * have written the first state, and not have synchronised its name. */
+static GArray *
+erase_later (FolderHistory *self, LoomFolder *folder, gint64 step, GError **error)
+{
+  g_autoptr (GArray) steps = loom_run_checkpoint_steps (folder, error);
+
+  for (; steps != NULL && steps->len > 0 && g_array_index (steps, gint64, 0) > step; g_array_remove_index (steps, 0))
+    if (!checkpoint_folder_erase_step (folder, g_array_index (steps, gint64, 0), error))
+      return NULL;
+  return steps != NULL && (folder == NULL || sync_names (self, folder, error)) ? g_steal_pointer (&steps) : NULL;
+}
+
 void
 folder_history_begin (FolderHistory *self, const TrainProgress *progress)
 {
   g_autoptr (LoomFolder) folder = NULL;
   g_autoptr (GError) error = NULL;
   g_autoptr (GArray) steps = NULL;
+  struct stat about;
 
   if (self->folder->files == NULL || self->group->comm != NULL)
     self->history.budget = 0;
   self->history.total = train_data_last_step (self->run.data);
   if (self->history.state != NULL)
     return;
-  if (self->folder->files != NULL)
-    folder = loom_folder_enter (self->folder->files, LOOM_RUN_HISTORY, FALSE, NULL);
+  history_init (&self->history);
+  if (self->folder->files != NULL
+      && (loom_folder_stat (self->folder->files, LOOM_RUN_HISTORY, &about) || errno != ENOENT))
+    folder = loom_folder_enter (self->folder->files, LOOM_RUN_HISTORY, FALSE, &error);
   if (folder != NULL)
     checkpoint_folder_remove_rests (folder);
-  if (self->history.budget == 0)
-    return;
-  /* A process that was killed may have written the first state, and not have synchronised its name. */
-  if (folder == NULL || sync_names (self, folder, &error))
-    steps = loom_run_checkpoint_steps (folder, &error);
+  if (error == NULL)
+    steps = erase_later (self, folder, progress->step, &error);
   if (steps == NULL)
     {
       end (self, error->message);
       return;
     }
-  history_init (&self->history);
+  if (self->history.budget == 0)
+    return;
   for (guint i = steps->len; i-- > 0;)
     {
-      const gint64 step = g_array_index (steps, gint64, i);
+      const HistoryState found = find_state (folder, g_array_index (steps, gint64, i));
 
-      if (step <= progress->step)
-        {
-          const HistoryState found = find_state (folder, step);
-
-          history_note_written (&self->history, &found, 0, 0);
-        }
-      else
-        checkpoint_folder_remove_step (folder, step);
+      history_note_written (&self->history, &found, 0, 0);
     }
   if (folder != NULL)
     history_make_space (&self->history, 0, -1, remove_cb, folder);

@@ -7,6 +7,7 @@
 #include "engine/infer/loom-run-json.h"
 #include "engine/train/state-pack.h"
 
+#include <errno.h>
 #include <math.h>
 
 /* If patience was added to a run's graph, monitoring begins there. */
@@ -260,10 +261,10 @@ take_progress (TrainProgress *progress, TrainProgress *read)
 static gboolean
 load_state (LoomState *state, LoomFolder *checkpoints, LoomFolder *folder, gint64 step, GError **error)
 {
-  g_autoptr (GMappedFile) packed = loom_folder_map (folder, STATE_PACK_FILE, NULL);
   g_autoptr (GPtrArray) value = NULL;
+  struct stat info;
 
-  if (packed == NULL)
+  if (!loom_folder_stat (folder, STATE_PACK_FILE, &info) && errno == ENOENT)
     return loom_state_load_weights_in (state, folder, LOOM_RUN_WEIGHTS, error)
            && loom_state_load_optimizer (state, folder, LOOM_RUN_OPTIMIZER, error);
   value = state_pack_read (state, checkpoints, step, error);
@@ -316,9 +317,9 @@ drop_later (GArray *steps, gint64 last)
     g_array_remove_index (steps, 0);
 }
 
-/* TRUE if the files of a checkpoint exist, so that an error of reading them is no damage. */
+/* FALSE if a file of a checkpoint is certainly missing; if none is, an error of reading them is no damage. */
 static gboolean
-is_complete (LoomFolder *checkpoints, gint64 step)
+may_be_complete (LoomFolder *checkpoints, gint64 step)
 {
   static const char *const names[] = { LOOM_RUN_WEIGHTS, LOOM_RUN_OPTIMIZER, LOOM_RUN_STATE };
   gboolean complete = TRUE;
@@ -328,7 +329,10 @@ is_complete (LoomFolder *checkpoints, gint64 step)
       g_autofree char *name = g_strdup_printf ("%" G_GINT64_FORMAT "/%s", step, names[i]);
       struct stat info;
 
-      complete = complete && loom_folder_stat (checkpoints, name, &info) && S_ISREG (info.st_mode) && info.st_size > 0;
+      if (loom_folder_stat (checkpoints, name, &info))
+        complete = complete && S_ISREG (info.st_mode) && info.st_size > 0;
+      else
+        complete = complete && errno != ENOENT && errno != ENOTDIR;
     }
   return complete;
 }
@@ -367,7 +371,7 @@ run_state_restore (const RunState *self, const char *run, gint64 last, TrainProg
        * next time: to continue from an earlier one cuts its events. */
       if (g_error_matches (local, LOOM_ERROR, LOOM_ERROR_OUT_OF_MEMORY)
           || (g_error_matches (local, LOOM_ERROR, LOOM_ERROR_IO)
-              && is_complete (checkpoints, g_array_index (steps, gint64, i))))
+              && may_be_complete (checkpoints, g_array_index (steps, gint64, i))))
         {
           g_propagate_error (error, g_steal_pointer (&local));
           return FALSE;

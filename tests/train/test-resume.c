@@ -1,9 +1,11 @@
 /* Resumed runs: allowed and refused changes, and damaged folders. */
+#include "engine/core/loom-os.h"
 #include "engine/loom-lab.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
 #include "tests/train/train-test.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <glib/gstdio.h>
 #include <math.h>
@@ -434,6 +436,92 @@ test_back (Fixture *f, gconstpointer data)
   g_assert_true (loom_tensor_equal_bits (before, after));
 }
 
+/* An operating system that does not remove files of some names, and notes whether a folder is synchronised. */
+static struct
+{
+  LoomOs os;
+  const char *const *kept;
+  ino_t folder;
+  guint synchronised;
+} fake;
+
+static int
+unlink_others (int folder, const char *path, int flags)
+{
+  if (!g_strv_contains (fake.kept, path))
+    return loom_os_real.unlink (folder, path, flags);
+  errno = EIO;
+  return -1;
+}
+
+static int
+note_sync (int fd, gboolean only_data)
+{
+  struct stat info;
+
+  fake.synchronised += fstat (fd, &info) == 0 && info.st_ino == fake.folder;
+  return loom_os_real.sync (fd, only_data);
+}
+
+static void
+keep_files (const char *const *names, const char *folder)
+{
+  struct stat info;
+
+  g_assert_cmpint (stat (folder, &info), ==, 0);
+  fake.os = loom_os_real;
+  fake.os.unlink = unlink_others;
+  fake.os.sync = note_sync;
+  fake.kept = names;
+  fake.folder = info.st_ino;
+  fake.synchronised = 0;
+  loom_os = &fake.os;
+}
+
+/* A later checkpoint that is removed only in part cannot come back whole after a loss of power. */
+static void
+test_back_in_part (Fixture *f, gconstpointer data)
+{
+  static const char *const kept[] = { "state.json", "costs.ini", NULL };
+  LoomTrainerOptions o = again (f);
+  g_autofree char *later = g_build_filename (f->run, "checkpoints", "22", NULL);
+  g_autoptr (LoomTrainer) trainer = NULL;
+
+  o.resume_step = 21;
+  keep_files (kept, later);
+  refuse (&o, 5, "cannot be removed");
+  g_assert_cmpuint (fake.synchronised, ==, 0);
+  fake.kept = kept + 1;
+  trainer = resume (&o);
+  loom_os = &loom_os_real;
+  g_assert_cmpint (loom_trainer_steps (trainer), ==, 11);
+  g_assert_true (g_file_test (later, G_FILE_TEST_IS_DIR));
+  g_assert_cmpuint (fake.synchronised, >, 0);
+}
+
+/* And neither can a later state of the history. */
+static void
+test_back_history (Fixture *f, gconstpointer data)
+{
+  static const char *const kept[] = { "state.packed", NULL };
+  g_autofree char *later = g_build_filename (f->run, "history", "21", NULL);
+  LoomTrainerOptions o = again (f);
+  g_autoptr (LoomTrainer) trainer = NULL;
+
+  o.resume_step = 21;
+  o.steps = 12;
+  o.history = -1;
+  g_assert_cmpint (g_mkdir_with_parents (later, 0755), ==, 0);
+  write_text (f, "history/21/state.packed", "of a course that was left");
+  write_text (f, "history/21/state.json", "{}");
+  keep_files (kept, later);
+  trainer = resume (&o);
+  g_assert_cmpint (loom_trainer_run (trainer, NULL), ==, LOOM_TRAINER_STOPPED);
+  loom_os = &loom_os_real;
+  g_assert_true (g_file_test (later, G_FILE_TEST_IS_DIR));
+  g_assert_cmpuint (fake.synchronised, >, 0);
+}
+
 /* A checkpoint of a version for which accuracy was one sum. */
 static void
 test_older_accuracy (Fixture *f, gconstpointer data)
@@ -725,6 +813,8 @@ TEST_FILE (argc, argv)
   ADD ("/resume/refused", test_refused);
   ADD ("/resume/allowed", test_allowed);
   ADD ("/resume/back", test_back);
+  ADD ("/resume/back/in-part", test_back_in_part);
+  ADD ("/resume/back/history", test_back_history);
   ADD ("/resume/damaged", test_damaged);
   ADD ("/resume/older-accuracy", test_older_accuracy);
   ADD ("/resume/damaged-settings", test_damaged_settings);
