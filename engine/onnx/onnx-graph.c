@@ -1,5 +1,5 @@
 /* Writes the emitted nodes as a graph: the needed ones, in order, laid out from left to right. */
-#include "engine/onnx/onnx-private.h"
+#include "engine/onnx/onnx-data-free.h"
 
 #include <string.h>
 
@@ -274,6 +274,10 @@ onnx_write_graph (OnnxImport *all, const char *name, GPtrArray *weights)
       *p = ' ';
   LoomGraph *graph = loom_graph_new (title);
 
+  mark_live (all);
+  onnx_fold_data_free (all);
+  for (guint i = 0; i < all->nodes->len; i++)
+    ((OnnxNode *)all->nodes->pdata[i])->live = FALSE;
   mark_live (all);
   onnx_make_modules (all);
   write_modules (all, graph, done);

@@ -672,6 +672,7 @@ read_once (const void *data, gsize length, const char *name_for_errors, const ch
   g_ptr_array_unref (all.mapped);
   g_ptr_array_unref (all.symbols);
   g_hash_table_unref (all.batch_outer);
+  g_clear_pointer (&all.data_free, g_hash_table_unref);
   g_array_unref (all.dynamic);
   g_string_chunk_free (all.pool);
   g_ptr_array_unref (all.memory);

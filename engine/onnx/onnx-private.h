@@ -146,6 +146,7 @@ struct _OnnxImport
   GHashTable *targets; /* name of an input of the exported program → name in the state dict */
   gint64 fixed_batch;  /* the model's, which becomes the symbol `batch`; 0: it stays */
   LoomDim batch;
+  GHashTable *data_free;   /* OnnxWire → LoomTensor, see onnx-data-free.c; NULL: nothing was computed yet */
   GHashTable *batch_outer; /* OnnxWire → gint64: the elements before `batch` in its dimension; 1 if there is none */
 };
 

@@ -3,7 +3,7 @@
  *
  * Each node that was just imported is compared with the last node of each pattern. A pattern is recovered only if the
  * operator computes the same numbers, apart from rounding; nodes that nothing else reads are not written. */
-#include "engine/onnx/onnx-private.h"
+#include "engine/onnx/onnx-data-free.h"
 #include "engine/ops/loom-table.h"
 
 #include <math.h>
@@ -255,14 +255,15 @@ untransposed (OnnxCtx *c, const OnnxWire *wire)
   return loom_shape_equal (&k->type.shape, &shape) ? k : onnx_reshape (c, k, &shape);
 }
 
-/* TRUE if a mask is the model's own and lets each position attend to itself and those before: 0 up to the diagonal of
- * [1, 1, T, T], −∞ or a very low number above it. */
+/* TRUE if a mask depends on no data and lets each position attend to itself and those before: up to the diagonal of
+ * [1, 1, T, T] true, or 0, and above it false, or −∞ or a very low number. */
 static gboolean
-is_causal_mask (const OnnxWire *mask)
+is_causal_mask (OnnxCtx *c, const OnnxWire *mask)
 {
   const OnnxWeight *own
       = is_op (mask, "parameter") && mask->node->weights->len == 1 ? mask->node->weights->pdata[0] : NULL;
-  const LoomTensor *t = own != NULL ? own->tensor : NULL;
+  const LoomTensor *t = own != NULL ? own->tensor : onnx_data_free_value (c->all, mask);
+  gboolean is_bool = mask->type.dtype == LOOM_BOOL;
   gint64 n = t != NULL && t->rank == 4 ? t->dim[3] : 0;
 
   if (n < 2 || t->dim[2] != n || t->count != n * n)
@@ -270,8 +271,9 @@ is_causal_mask (const OnnxWire *mask)
   for (gint64 i = 0; i < t->count; i++)
     {
       double value = loom_tensor_get (t, i);
+      gboolean takes_part = is_bool ? value != 0 : value == 0;
 
-      if (i % n <= i / n ? value != 0 : !(value <= -10000))
+      if (i % n <= i / n ? !takes_part : takes_part || (!is_bool && !(value <= -10000)))
         return FALSE;
     }
   return TRUE;
@@ -344,7 +346,7 @@ recover_attention (OnnxCtx *c, const OnnxWire *y)
     return NULL;
   double scale = scores.number * right.number * (left.n == 1 ? left.number : 1);
   gboolean is_default = is_near (scale, 1 / sqrt ((double)q->type.shape.dim[3].coef));
-  gboolean is_causal = mask != NULL && is_causal_mask (mask)
+  gboolean is_causal = mask != NULL && is_causal_mask (c, mask)
                        && loom_dim_equal (q->type.shape.dim[2], mask->type.shape.dim[2])
                        && loom_dim_equal (k->type.shape.dim[2], mask->type.shape.dim[2]);
   return onnx_emit (c, "scaled_dot_product_attention", ONNX_IN (q, k, v, is_causal ? NULL : mask), "is_causal",

@@ -123,6 +123,21 @@ test_masked (void)
     g_error ("%u of 2 are attention:\n%s", n, xml);
 }
 
+/* A causal mask that is the same for all samples, in thirty nodes, is one of attention, and the layers, which no longer
+ * read it, are a repeat; another mask is a constant. What differs between samples stays, even if it does not for a few.
+ */
+static void
+test_packed (void)
+{
+  g_autoptr (LoomOnnx) read = read_model ("packed-dynamo");
+  g_autofree char *xml = loom_graph_write (read->graph, NULL);
+
+  if (strstr (xml, "<node id=\"layers\" module=\"Layer\" repeat=\"3\"/>") == NULL
+      || strstr (xml, " is_causal=\"true\"") == NULL || strstr (xml, " op=\"gather_nd\"") != NULL
+      || strstr (xml, " shape=\"1,1,5,5\"") == NULL || strstr (xml, " op=\"lt\"") == NULL)
+    g_error ("the mask is not folded, or too much is:\n%s", xml);
+}
+
 /* PyTorch's names and the order of outputs stay. Numbers that are parameters are trained. */
 static void
 test_names (void)
@@ -257,6 +272,7 @@ TEST_FILE (argc, argv)
                                         "names-plain",
                                         "names-dynamo",
                                         "masked-plain",
+                                        "packed-dynamo",
                                         "tied-plain",
                                         "sklearn-logistic",
                                         "sklearn-logistic-binary",
@@ -277,6 +293,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/onnx-exports/plain", test_plain);
   g_test_add_func ("/onnx-exports/modules", test_modules);
   g_test_add_func ("/onnx-exports/masked", test_masked);
+  g_test_add_func ("/onnx-exports/packed", test_packed);
   g_test_add_func ("/onnx-exports/names", test_names);
   g_test_add_func ("/onnx-exports/dequantized", test_dequantized);
   g_test_add_func ("/onnx-exports/folded-norm", test_folded_norm);

@@ -1,0 +1,769 @@
+/* Folds values that depend on no data, though on open sizes: masks and positions that the exporter has spelled out.
+ *
+ * PyTorch's exporter writes a causal mask as thirty nodes on indices of samples and positions, repeated for a batch of
+ * any size. Every sample gets the same rows, so one of them is a constant. Such a value is computed for two batches,
+ * and is a constant if its rows are equal in both. Rows that differ between samples may on the way only be moved, or be
+ * the coordinates by which equal rows are picked: then what holds for two batches holds for all. */
+#include "engine/onnx/onnx-data-free.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "engine/onnx/onnx-constant.h"
+#include "engine/ops/loom-table.h"
+
+#define MAX_COUNT    (1 << 23) /* elements of a value; a larger one stays as it is */
+#define MAX_DEPTH    200
+#define MAX_OPERANDS 16
+
+/* The values of wires for one choice of open sizes, in f64. */
+typedef struct
+{
+  LoomBinding binding;
+  GHashTable *values; /* OnnxWire → LoomTensor; NULL: it depends on data, or on samples in a way that is not followed */
+} Trial;
+
+typedef struct
+{
+  Trial *trial;
+  const OnnxNode *node;
+  guint n;
+  const LoomTensor *in[MAX_OPERANDS]; /* NULL: not wired */
+  LoomTensor *y;
+} Step;
+
+typedef struct
+{
+  const char *op;
+  gboolean (*compute) (Step *s);
+  double (*number) (double a, double b); /* of one operand or two, which are broadcast */
+  gboolean moves;                        /* its operands may differ between samples */
+} Row;
+
+static const char *
+text_of (const OnnxNode *node, const char *name)
+{
+  for (guint i = 0; i + 1 < node->attributes->len; i += 2)
+    if (g_str_equal (node->attributes->pdata[i], name))
+      return node->attributes->pdata[i + 1];
+  return NULL;
+}
+
+static double
+number_of (const OnnxNode *node, const char *name, double def)
+{
+  const char *text = text_of (node, name);
+
+  return text != NULL ? g_ascii_strtod (text, NULL) : def;
+}
+
+/* Number i of a list, in which one number stands for all. */
+static gboolean
+list_item (const OnnxNode *node, const char *name, guint i, gint64 *value)
+{
+  g_auto (GStrv) items = g_strsplit (text_of (node, name) != NULL ? text_of (node, name) : "", ",", -1);
+  guint n = g_strv_length (items);
+
+  if (n == 0 || (n > 1 && i >= n) || !*items[0])
+    return FALSE;
+  *value = g_ascii_strtoll (items[n > 1 ? i : 0], NULL, 10);
+  return TRUE;
+}
+
+static guint
+list_length (const OnnxNode *node, const char *name)
+{
+  g_auto (GStrv) items = g_strsplit (text_of (node, name) != NULL ? text_of (node, name) : "", ",", -1);
+
+  return g_strv_length (items);
+}
+
+static double *
+numbers (const LoomTensor *t)
+{
+  return t->data;
+}
+
+static int
+axis_of (const OnnxNode *node, const char *name, gint64 def, int rank)
+{
+  gint64 axis = (gint64)number_of (node, name, (double)def);
+
+  return (int)(axis < 0 ? axis + rank : axis);
+}
+
+static void
+row_major (const LoomTensor *x, gint64 stride[LOOM_SHAPE_MAX_RANK])
+{
+  gint64 step = 1;
+
+  for (int d = x->rank - 1; d >= 0; d--)
+    {
+      stride[d] = step;
+      step *= x->dim[d];
+    }
+}
+
+/* Element i of y is that of x at offset + the sum of y's indices times stride. */
+static void
+copy_strided (LoomTensor *y, const LoomTensor *x, gint64 offset, const gint64 *stride)
+{
+  gint64 index[LOOM_SHAPE_MAX_RANK] = { 0 }, at = offset;
+
+  for (gint64 i = 0; i < y->count; i++)
+    {
+      numbers (y)[i] = numbers (x)[at];
+      for (int d = y->rank - 1; d >= 0; d--)
+        {
+          at += stride[d];
+          if (++index[d] < y->dim[d])
+            break;
+          at -= stride[d] * y->dim[d];
+          index[d] = 0;
+        }
+    }
+}
+
+/* x as y has its shape; FALSE if it does not broadcast. */
+static gboolean
+broadcast (LoomTensor *y, const LoomTensor *x)
+{
+  gint64 own[LOOM_SHAPE_MAX_RANK], stride[LOOM_SHAPE_MAX_RANK] = { 0 };
+
+  row_major (x, own);
+  for (int d = 0; d < x->rank; d++)
+    {
+      int to = y->rank - x->rank + d;
+
+      if (to < 0 || (x->dim[d] != 1 && x->dim[d] != y->dim[to]))
+        return FALSE;
+      stride[to] = x->dim[d] == 1 ? 0 : own[d];
+    }
+  copy_strided (y, x, 0, stride);
+  return TRUE;
+}
+
+/* ---- operators ---------------------------------------------------------------------- */
+
+static gboolean
+s_constant (Step *s)
+{
+  const char *data = text_of (s->node, "data"), *value = text_of (s->node, "value");
+  LoomTensor *y = s->y;
+
+  if (data != NULL)
+    return loom_table_decode (data, s->node->out[0].type.dtype, (gsize)y->count, y->data);
+  g_auto (GStrv) items = g_strsplit (value != NULL ? value : "0", ",", -1);
+  guint n = g_strv_length (items);
+  if (n != 1 && n != (guint64)y->count)
+    return FALSE;
+  for (gint64 i = 0; i < y->count; i++)
+    numbers (y)[i] = g_ascii_strtod (items[n == 1 ? 0 : i], NULL);
+  return TRUE;
+}
+
+static gboolean
+s_arange (Step *s)
+{
+  double start = number_of (s->node, "start", 0), step = number_of (s->node, "step", 1);
+
+  for (gint64 i = 0; i < s->y->count; i++)
+    numbers (s->y)[i] = start + (double)i * step;
+  return TRUE;
+}
+
+static gboolean
+s_same (Step *s)
+{
+  if (s->in[0]->count != s->y->count)
+    return FALSE;
+  memcpy (s->y->data, s->in[0]->data, s->y->bytes);
+  return TRUE;
+}
+
+static gboolean
+s_expand (Step *s)
+{
+  return broadcast (s->y, s->in[0]);
+}
+
+static gboolean
+s_permute (Step *s)
+{
+  gint64 own[LOOM_SHAPE_MAX_RANK], stride[LOOM_SHAPE_MAX_RANK], from;
+
+  row_major (s->in[0], own);
+  for (int d = 0; d < s->y->rank; d++)
+    {
+      if (!list_item (s->node, "dims", (guint)d, &from))
+        return FALSE;
+      from = from < 0 ? from + s->in[0]->rank : from;
+      if (from < 0 || from >= s->in[0]->rank || s->in[0]->dim[from] != s->y->dim[d])
+        return FALSE;
+      stride[d] = own[from];
+    }
+  copy_strided (s->y, s->in[0], 0, stride);
+  return TRUE;
+}
+
+static gboolean
+s_slice (Step *s)
+{
+  gint64 stride[LOOM_SHAPE_MAX_RANK], offset = 0;
+  const LoomTensor *x = s->in[0];
+  guint n = MAX (list_length (s->node, "dim"), 1);
+
+  if (x->rank != s->y->rank)
+    return FALSE;
+  row_major (x, stride);
+  for (guint i = 0; i < n; i++)
+    {
+      gint64 axis = 0, step = 1, start;
+
+      list_item (s->node, "dim", i, &axis);
+      list_item (s->node, "step", i, &step);
+      axis = axis < 0 ? axis + x->rank : axis;
+      if (axis < 0 || axis >= x->rank || step == 0)
+        return FALSE;
+      if (!list_item (s->node, "start", i, &start))
+        start = step > 0 ? 0 : x->dim[axis] - 1;
+      start = start < 0 ? MAX (start + x->dim[axis], 0) : MIN (start, x->dim[axis] - (step < 0));
+      if (s->y->dim[axis] > 0
+          && (start + (s->y->dim[axis] - 1) * step >= x->dim[axis] || start + (s->y->dim[axis] - 1) * step < 0))
+        return FALSE;
+      offset += start * stride[axis];
+      stride[axis] *= step;
+    }
+  copy_strided (s->y, x, offset, stride);
+  return TRUE;
+}
+
+static gboolean
+s_concat (Step *s)
+{
+  int axis = axis_of (s->node, "dim", 0, s->y->rank);
+  gint64 outer = 1, inner = 1, at = 0;
+
+  if (axis < 0 || axis >= s->y->rank)
+    return FALSE;
+  for (int d = 0; d < s->y->rank; d++)
+    {
+      outer *= d < axis ? s->y->dim[d] : 1;
+      inner *= d > axis ? s->y->dim[d] : 1;
+    }
+  for (guint i = 0; i < s->n; i++)
+    {
+      const LoomTensor *x = s->in[i];
+      gint64 size = x->rank == s->y->rank ? x->dim[axis] * inner : -1;
+
+      if (size < 0 || x->count != outer * size || at + size > s->y->dim[axis] * inner)
+        return FALSE;
+      for (gint64 o = 0; o < outer; o++)
+        memcpy (numbers (s->y) + o * s->y->dim[axis] * inner + at, numbers (x) + o * size,
+                (gsize)size * sizeof (double));
+      at += size;
+    }
+  return at == s->y->dim[axis] * inner;
+}
+
+static gboolean
+s_cumsum (Step *s)
+{
+  int axis = axis_of (s->node, "dim", 0, s->y->rank);
+  gint64 own[LOOM_SHAPE_MAX_RANK];
+
+  if (axis < 0 || axis >= s->y->rank || text_of (s->node, "reverse") != NULL || text_of (s->node, "exclusive") != NULL)
+    return FALSE;
+  row_major (s->y, own);
+  for (gint64 i = 0; i < s->y->count; i++)
+    numbers (s->y)[i]
+        = numbers (s->in[0])[i] + (i / own[axis] % s->y->dim[axis] > 0 ? numbers (s->y)[i - own[axis]] : 0);
+  return TRUE;
+}
+
+/* The first element of each row along a size that a symbol names must be that of all rows. */
+static gboolean
+differs (const LoomTensor *t, const LoomShape *shape, gint64 offset, gint64 every)
+{
+  gint64 own[LOOM_SHAPE_MAX_RANK];
+
+  row_major (t, own);
+  for (int d = 0; d < t->rank; d++)
+    for (gint64 i = offset; !loom_dim_is_known (shape->dim[d]) && i < t->count; i += every)
+      if (i / own[d] % t->dim[d] > 0 && numbers (t)[i] != numbers (t)[i - own[d]])
+        return TRUE;
+  return FALSE;
+}
+
+/* Coordinates that differ between samples pick from sizes that are the samples' own. */
+static gboolean
+may_pick (const Step *s, gint64 k)
+{
+  const LoomShape *from = &s->node->in[0]->type.shape, *index = &s->node->in[1]->type.shape;
+
+  if (!differs (s->in[1], index, 0, 1))
+    return TRUE;
+  if (differs (s->in[0], from, 0, 1))
+    return FALSE;
+  for (gint64 i = 0; i < k; i++)
+    if (loom_dim_is_known (from->dim[i]) && differs (s->in[1], index, i, k))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+s_gather_nd (Step *s)
+{
+  const LoomTensor *x = s->in[0], *index = s->in[1];
+  gint64 k = index->rank > 0 ? index->dim[index->rank - 1] : 0, own[LOOM_SHAPE_MAX_RANK], size;
+
+  if (k < 1 || k > x->rank || text_of (s->node, "batch_dims") != NULL || !may_pick (s, k))
+    return FALSE;
+  row_major (x, own);
+  size = own[k - 1];
+  if (index->count / k * size != s->y->count)
+    return FALSE;
+  for (gint64 i = 0; i < index->count / k; i++)
+    {
+      gint64 at = 0;
+
+      for (gint64 j = 0; j < k; j++)
+        {
+          double c = numbers (index)[i * k + j];
+
+          c = c < 0 ? c + (double)x->dim[j] : c;
+          if (!(c >= 0 && c < (double)x->dim[j]))
+            return FALSE;
+          at += (gint64)c * own[j];
+        }
+      memcpy (numbers (s->y) + i * size, numbers (x) + at, (gsize)size * sizeof (double));
+    }
+  return TRUE;
+}
+
+static gboolean
+s_where (Step *s)
+{
+  g_autoptr (LoomTensor) c = loom_tensor_new (LOOM_F64, s->y->rank, s->y->dim, NULL);
+  g_autoptr (LoomTensor) other = loom_tensor_new (LOOM_F64, s->y->rank, s->y->dim, NULL);
+
+  if (c == NULL || other == NULL || s->n != 3 || s->in[1] == NULL || s->in[2] == NULL || !broadcast (c, s->in[0])
+      || !broadcast (s->y, s->in[1]) || !broadcast (other, s->in[2]))
+    return FALSE;
+  for (gint64 i = 0; i < s->y->count; i++)
+    if (numbers (c)[i] == 0)
+      numbers (s->y)[i] = numbers (other)[i];
+  return TRUE;
+}
+
+static gboolean
+s_cast (Step *s)
+{
+  LoomDType dtype = s->node->out[0].type.dtype;
+
+  for (gint64 i = 0; i < s->y->count; i++)
+    {
+      double v = numbers (s->in[0])[i];
+
+      numbers (s->y)[i] = dtype == LOOM_BOOL ? v != 0 : loom_dtype_is_float (dtype) ? v : trunc (v);
+    }
+  return TRUE;
+}
+
+/* The part of a matrix on one side of a diagonal. */
+static gboolean
+s_triangle (Step *s)
+{
+  const LoomShape *shape = &s->node->in[0]->type.shape;
+  gboolean lower = g_str_equal (s->node->op->name, "tril");
+  gint64 diagonal = (gint64)number_of (s->node, "diagonal", 0), n, m;
+
+  if (s->y->rank < 2 || !loom_dim_is_known (shape->dim[shape->rank - 1])
+      || !loom_dim_is_known (shape->dim[shape->rank - 2]))
+    return FALSE;
+  m = s->y->dim[s->y->rank - 2];
+  n = s->y->dim[s->y->rank - 1];
+  for (gint64 i = 0; i < s->y->count; i++)
+    {
+      gint64 row = i / n % m, column = i % n;
+
+      numbers (s->y)[i] = (lower ? column <= row + diagonal : column >= row + diagonal) ? numbers (s->in[0])[i] : 0;
+    }
+  return TRUE;
+}
+
+static double
+n_add (double a, double b)
+{
+  return a + b;
+}
+static double
+n_sub (double a, double b)
+{
+  return a - b;
+}
+static double
+n_mul (double a, double b)
+{
+  return a * b;
+}
+static double
+n_maximum (double a, double b)
+{
+  return MAX (a, b);
+}
+static double
+n_minimum (double a, double b)
+{
+  return MIN (a, b);
+}
+static double
+n_neg (double a, double b)
+{
+  return -a;
+}
+static double
+n_not (double a, double b)
+{
+  return a == 0;
+}
+static double
+n_and (double a, double b)
+{
+  return a != 0 && b != 0;
+}
+static double
+n_or (double a, double b)
+{
+  return a != 0 || b != 0;
+}
+static double
+n_eq (double a, double b)
+{
+  return a == b;
+}
+static double
+n_ne (double a, double b)
+{
+  return a != b;
+}
+static double
+n_lt (double a, double b)
+{
+  return a < b;
+}
+static double
+n_le (double a, double b)
+{
+  return a <= b;
+}
+static double
+n_gt (double a, double b)
+{
+  return a > b;
+}
+static double
+n_ge (double a, double b)
+{
+  return a >= b;
+}
+
+static const Row rows[] = {
+  { "constant", s_constant },
+  { "arange", s_arange },
+  { "expand", s_expand, .moves = TRUE },
+  { "reshape", s_same, .moves = TRUE },
+  { "unsqueeze", s_same, .moves = TRUE },
+  { "squeeze", s_same, .moves = TRUE },
+  { "flatten", s_same, .moves = TRUE },
+  { "unflatten", s_same, .moves = TRUE },
+  { "permute", s_permute, .moves = TRUE },
+  { "slice", s_slice, .moves = TRUE },
+  { "concat", s_concat, .moves = TRUE },
+  { "gather_nd", s_gather_nd, .moves = TRUE },
+  { "cumsum", s_cumsum },
+  { "where", s_where },
+  { "cast", s_cast, .moves = TRUE },
+  { "tril", s_triangle },
+  { "triu", s_triangle },
+  { "add", NULL, n_add },
+  { "sub", NULL, n_sub },
+  { "mul", NULL, n_mul },
+  { "maximum", NULL, n_maximum },
+  { "minimum", NULL, n_minimum },
+  { "neg", NULL, n_neg },
+  { "logical_not", NULL, n_not },
+  { "logical_and", NULL, n_and },
+  { "logical_or", NULL, n_or },
+  { "eq", NULL, n_eq },
+  { "ne", NULL, n_ne },
+  { "lt", NULL, n_lt },
+  { "le", NULL, n_le },
+  { "gt", NULL, n_gt },
+  { "ge", NULL, n_ge },
+};
+
+static const Row *
+row_of (const OnnxNode *node)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    if (g_str_equal (rows[i].op, node->op->name))
+      return &rows[i];
+  return NULL;
+}
+
+/* ---- trials -------------------------------------------------------------------------- */
+
+/* A number as a second operand may be an attribute. Results that f32 would round are not folded, because a graph can
+ * also run in f64. */
+static gboolean
+compute_numbers (Step *s, const Row *row)
+{
+  g_autoptr (LoomTensor) b = loom_tensor_new (LOOM_F64, s->y->rank, s->y->dim, NULL);
+  LoomDType dtype = s->node->out[0].type.dtype;
+
+  if (b == NULL || !broadcast (s->y, s->in[0]) || (s->n > 1 && s->in[1] != NULL && !broadcast (b, s->in[1])))
+    return FALSE;
+  for (gint64 i = 0; i < b->count && (s->n < 2 || s->in[1] == NULL); i++)
+    numbers (b)[i] = number_of (s->node, "other", 0);
+  for (gint64 i = 0; i < s->y->count; i++)
+    {
+      double v = row->number (numbers (s->y)[i], numbers (b)[i]);
+
+      if (dtype == LOOM_F32 ? (double)(float)v != v : isfinite (v) && fabs (v) > (double)ONNX_MAX_WHOLE)
+        return FALSE;
+      numbers (s->y)[i] = v;
+    }
+  return TRUE;
+}
+
+static const LoomTensor *value_of (Trial *t, const OnnxWire *wire, guint depth);
+
+static LoomTensor *
+compute (Trial *t, const OnnxWire *wire, guint depth)
+{
+  const Row *row = row_of (wire->node);
+  Step s = { .trial = t, .node = wire->node, .n = wire->node->n_in };
+  gint64 dims[LOOM_SHAPE_MAX_RANK], count = 1;
+  gboolean is_range = row->compute == s_arange, done;
+
+  if (depth > MAX_DEPTH || s.n > MAX_OPERANDS)
+    return NULL;
+  for (int d = 0; d < wire->type.shape.rank; d++)
+    {
+      dims[d] = loom_dim_value (wire->type.shape.dim[d], &t->binding);
+      if (dims[d] < 1 || (count *= dims[d]) > MAX_COUNT)
+        return NULL;
+    }
+  for (guint i = 0; i < s.n && !is_range; i++)
+    {
+      const OnnxWire *from = wire->node->in[i];
+
+      s.in[i] = from != NULL ? value_of (t, from, depth + 1) : NULL;
+      if (from != NULL && (s.in[i] == NULL || (!row->moves && differs (s.in[i], &from->type.shape, 0, 1))))
+        return NULL;
+    }
+  if (!is_range && s.n > 0 && s.in[0] == NULL)
+    return NULL;
+  s.y = loom_tensor_new (LOOM_F64, wire->type.shape.rank, dims, NULL);
+  if (s.y == NULL)
+    return NULL;
+  done = row->compute != NULL ? row->compute (&s) : compute_numbers (&s, row);
+  if (!done)
+    g_clear_pointer (&s.y, loom_tensor_unref);
+  return s.y;
+}
+
+static const LoomTensor *
+value_of (Trial *t, const OnnxWire *wire, guint depth)
+{
+  gpointer value;
+
+  if (!g_hash_table_lookup_extended (t->values, wire, NULL, &value))
+    {
+      value = compute (t, wire, depth);
+      g_hash_table_insert (t->values, (gpointer)wire, value);
+    }
+  return value;
+}
+
+/* TRUE if the wire reads only sizes and constants, by operators of the table. known: OnnxNode → whether it does */
+static gboolean
+reads_no_data (const OnnxWire *wire, GHashTable *known, guint depth)
+{
+  const OnnxNode *node = wire->node;
+  const Row *row = node != NULL ? row_of (node) : NULL;
+  gpointer found;
+  gboolean is_free;
+
+  if (row == NULL || depth > MAX_DEPTH)
+    return FALSE;
+  if (g_hash_table_lookup_extended (known, node, NULL, &found))
+    return GPOINTER_TO_INT (found);
+  is_free = TRUE;
+  for (guint i = 0; i < node->n_in && is_free && row->compute != s_arange; i++)
+    is_free = node->in[i] == NULL || reads_no_data (node->in[i], known, depth + 1);
+  g_hash_table_insert (known, (gpointer)node, GINT_TO_POINTER (is_free));
+  return is_free;
+}
+
+/* The first rows of what t computes for a wire: open sizes become 1. NULL if other rows differ. */
+static LoomTensor *
+first_rows (Trial *t, const OnnxWire *wire)
+{
+  const LoomTensor *x = value_of (t, wire, 0);
+  gint64 own[LOOM_SHAPE_MAX_RANK], dims[LOOM_SHAPE_MAX_RANK];
+  LoomTensor *y;
+
+  if (x == NULL || differs (x, &wire->type.shape, 0, 1))
+    return NULL;
+  row_major (x, own);
+  for (int d = 0; d < x->rank; d++)
+    dims[d] = loom_dim_is_known (wire->type.shape.dim[d]) ? x->dim[d] : 1;
+  y = loom_tensor_new (LOOM_F64, x->rank, dims, NULL);
+  if (y != NULL)
+    copy_strided (y, x, 0, own);
+  return y;
+}
+
+static void
+tensor_unref (gpointer tensor)
+{
+  if (tensor != NULL)
+    loom_tensor_unref (tensor);
+}
+
+static LoomTensor *
+try_sizes (const OnnxWire *wire, const LoomBinding *binding)
+{
+  Trial t = { .binding = *binding, .values = g_hash_table_new_full (NULL, NULL, NULL, tensor_unref) };
+  LoomTensor *found = first_rows (&t, wire);
+
+  g_hash_table_unref (t.values);
+  return found;
+}
+
+/* (transfer full) */
+static LoomTensor *
+find_value (const OnnxWire *wire)
+{
+  g_autoptr (GHashTable) known = g_hash_table_new (NULL, NULL);
+  g_autoptr (LoomTensor) a = NULL, b = NULL;
+  LoomBinding binding;
+
+  if (!reads_no_data (wire, known, 0))
+    return NULL;
+  for (guint i = 0; i < G_N_ELEMENTS (binding.value); i++)
+    binding.value[i] = 2;
+  a = try_sizes (wire, &binding);
+  if (a == NULL || loom_shape_is_concrete (&wire->type.shape))
+    return g_steal_pointer (&a);
+  for (guint i = 0; i < G_N_ELEMENTS (binding.value); i++)
+    binding.value[i] = 2 + MAX (i, 1); /* B is 3 */
+  b = try_sizes (wire, &binding);
+  return b != NULL && loom_tensor_equal_bits (a, b) ? g_steal_pointer (&a) : NULL;
+}
+
+const LoomTensor *
+onnx_data_free_value (OnnxImport *all, const OnnxWire *wire)
+{
+  gpointer value;
+
+  while (all->outer != NULL)
+    all = all->outer;
+  if (all->data_free == NULL)
+    all->data_free = g_hash_table_new_full (NULL, NULL, NULL, tensor_unref);
+  if (!g_hash_table_lookup_extended (all->data_free, wire, NULL, &value))
+    {
+      value = find_value (wire);
+      g_hash_table_insert (all->data_free, (gpointer)wire, value);
+    }
+  return value;
+}
+
+/* ---- the pass ------------------------------------------------------------------------ */
+
+/* A mask of a few nodes says more than its numbers. */
+#define FEW 6
+
+static gboolean
+is_long (const OnnxWire *wire)
+{
+  g_autoptr (GHashTable) known = g_hash_table_new (NULL, NULL);
+
+  return wire != NULL && reads_no_data (wire, known, 0) && g_hash_table_size (known) > FEW;
+}
+
+/* TRUE if input k may have size 1 where its sizes are open, because others of the node have them. */
+static gboolean
+may_broadcast (const OnnxNode *node, guint k, const LoomTensor *value)
+{
+  const Row *row = row_of (node);
+  LoomShape shape = loom_tensor_shape (value);
+
+  if (g_str_equal (node->op->name, "scaled_dot_product_attention"))
+    return k == 3;
+  if (row == NULL || (row->number == NULL && row->compute != s_where))
+    return FALSE;
+  for (guint i = 0; i < node->n_in; i++)
+    if (i != k && node->in[i] != NULL && !loom_shape_broadcast (&shape, &node->in[i]->type.shape, &shape))
+      return FALSE;
+  return loom_shape_equal (&shape, &node->out[0].type.shape);
+}
+
+/* The constant for a value, or what repeats it for each sample; it comes before all nodes. NULL: it is too large. */
+static const OnnxWire *
+emit_value (OnnxImport *all, const LoomTensor *value, const OnnxWire *wire, gboolean is_whole)
+{
+  Onnx__NodeProto node = ONNX__NODE_PROTO__INIT;
+  OnnxCtx c = { .all = all, .node = &node, .drawn = TRUE };
+  g_autoptr (LoomTensor) t = loom_tensor_convert (value, wire->type.dtype, FALSE, NULL);
+  guint before = all->nodes->len;
+  const OnnxWire *y;
+
+  node.op_type = (char *)"Constant";
+  if (t == NULL)
+    return NULL;
+  y = onnx_tensor_wire (&c, t, NULL, FALSE);
+  if (is_whole && !loom_shape_equal (&y->type.shape, &wire->type.shape))
+    y = onnx_emit (&c, "expand", ONNX_IN (y), "shape", onnx_dims (&c, &wire->type.shape), NULL);
+  for (guint i = before; i < all->nodes->len; i++)
+    g_ptr_array_insert (all->nodes, (int)(i - before), g_ptr_array_steal_index (all->nodes, i));
+  if (c.failed || ((const OnnxNode *)all->nodes->pdata[0])->op->role == LOOM_ROLE_PARAMETER)
+    return NULL;
+  return y;
+}
+
+void
+onnx_fold_data_free (OnnxImport *all)
+{
+  g_autoptr (GPtrArray) nodes = g_ptr_array_new (); /* the list grows */
+  g_autoptr (GHashTable) short_ones = g_hash_table_new (NULL, NULL), whole_ones = g_hash_table_new (NULL, NULL);
+
+  for (guint i = 0; i < all->nodes->len; i++)
+    g_ptr_array_add (nodes, all->nodes->pdata[i]);
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      OnnxNode *node = nodes->pdata[i];
+
+      for (guint k = 0; node->live && k < node->n_in; k++)
+        {
+          const OnnxWire *wire = node->in[k], *y;
+          const LoomTensor *value = is_long (wire) && onnx_data_free_value (all, &node->out[0]) == NULL
+                                        ? onnx_data_free_value (all, wire)
+                                        : NULL;
+          gboolean is_whole = value != NULL && !may_broadcast (node, k, value);
+          GHashTable *made = is_whole ? whole_ones : short_ones; /* OnnxWire → OnnxWire */
+
+          if (value == NULL)
+            continue;
+          y = g_hash_table_lookup (made, wire);
+          if (y == NULL)
+            y = emit_value (all, value, wire, is_whole);
+          if (y == NULL)
+            continue;
+          g_hash_table_insert (made, (gpointer)wire, (gpointer)y);
+          node->in[k] = y;
+        }
+    }
+}
