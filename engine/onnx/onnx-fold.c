@@ -476,6 +476,14 @@ static const FoldRow rows[] = {
   { "Or", NULL, n_or, NULL, NULL, TRUE },
 };
 
+/* A table of the state dict, such as the indices of a position bias, is loaded and saved with the weights. */
+static gboolean
+is_table (const OnnxImport *all, const OnnxValue *value)
+{
+  return value->constant->count > 1
+         && GPOINTER_TO_INT (g_hash_table_lookup (all->kinds, value->name)) == ONNX_KIND_BUFFER;
+}
+
 LoomTensor *
 onnx_fold (OnnxImport *all, const Onnx__NodeProto *node, gboolean given, guint depth)
 {
@@ -500,6 +508,8 @@ onnx_fold (OnnxImport *all, const Onnx__NodeProto *node, gboolean given, guint d
       if (*node->input[i] && f.in[i] == NULL)
         return NULL;
       if (value != NULL && value->is_weight && onnx_is_trained (all, value->name, value->constant))
+        return NULL;
+      if (value != NULL && value->is_weight && !given && is_table (all, value))
         return NULL;
     }
   if (f.n == 0 && row->fold != fold_constant)

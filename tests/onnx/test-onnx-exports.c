@@ -180,6 +180,18 @@ test_names (void)
   g_assert_true (first != NULL && second != NULL && first < second);
 }
 
+/* A table of the state dict is loaded and saved, although all that is computed from it could be a constant. */
+static void
+test_indexed (void)
+{
+  g_autoptr (LoomOnnx) read = read_model ("indexed-plain");
+  gboolean found = FALSE;
+
+  for (guint i = 0; i < read->weights->len; i++)
+    found = found || g_str_equal (((LoomNamedTensor *)read->weights->pdata[i])->name, "apart");
+  g_assert_true (found);
+}
+
 /* The default export folds batch norm, although the calls of nodes still name its weights. */
 static void
 test_folded_norm (void)
@@ -273,6 +285,7 @@ TEST_FILE (argc, argv)
                                         "names-dynamo",
                                         "masked-plain",
                                         "packed-dynamo",
+                                        "indexed-plain",
                                         "tied-plain",
                                         "sklearn-logistic",
                                         "sklearn-logistic-binary",
@@ -294,6 +307,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/onnx-exports/modules", test_modules);
   g_test_add_func ("/onnx-exports/masked", test_masked);
   g_test_add_func ("/onnx-exports/packed", test_packed);
+  g_test_add_func ("/onnx-exports/indexed", test_indexed);
   g_test_add_func ("/onnx-exports/names", test_names);
   g_test_add_func ("/onnx-exports/dequantized", test_dequantized);
   g_test_add_func ("/onnx-exports/folded-norm", test_folded_norm);

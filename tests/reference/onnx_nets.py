@@ -315,6 +315,18 @@ class Masked(nn.Module):
         return torch.where(self.mask, scores, -torch.inf).softmax(-1) @ v + scores.masked_fill(hidden, -torch.inf).softmax(-1) @ v
 
 
+class Indexed(nn.Module):
+    """A bias by relative positions, whose indices are a buffer that is flattened first."""
+
+    def __init__(self):
+        super().__init__()
+        self.bias, places = nn.Parameter(torch.randn(7, 2)), torch.arange(4)
+        self.register_buffer("apart", places[:, None] - places[None, :] + 3)
+
+    def forward(self, x):
+        return x + self.bias[self.apart.view(-1)].view(4, 4, -1).permute(2, 0, 1)
+
+
 class Layer(nn.Module):
     def __init__(self):
         super().__init__()
@@ -392,6 +404,7 @@ MODELS = {
     "translator": (Translator, lambda n: torch.randn(n, 5, 8)),
     "grouped": (Grouped, lambda n: torch.randn(n, 5, 8)),
     "packed": (Packed, lambda n: torch.randn(n, 5, 8)),
+    "indexed": (Indexed, lambda n: torch.randn(n, 2, 4, 4)),
 }
 # What the older exporter has no way to write.
 NEW_EXPORTER = ("translator", "grouped", "packed")
