@@ -9,6 +9,88 @@
 /* More names than this are no help to a listener. */
 #define MAX_NAMES 12
 
+/* ---- phrases --------------------------------------------------------------- */
+
+typedef enum
+{
+  PHRASE_UNKNOWN,
+  PHRASE_ON,
+  PHRASE_ON_MISSING,
+  PHRASE_MUTED,
+  PHRASE_COLLAPSED,
+  PHRASE_FROZEN,
+  PHRASE_FAULT,
+  PHRASE_TODO,
+  PHRASE_WARNING,
+  PHRASE_WAITS,
+  PHRASE_FROM,
+  PHRASE_TO,
+  N_PHRASES
+} Phrase;
+
+/* An edit may change the words of thousands of cards, and gettext searches its tables at each call: each phrase is
+ * translated once. The language does not change while Studio runs. */
+static const char *
+translated (Phrase phrase)
+{
+  static const char *const english[N_PHRASES] = {
+    [PHRASE_UNKNOWN] = N_ ("shape not known"),
+    [PHRASE_ON] = N_ ("on %s"),
+    [PHRASE_ON_MISSING] = N_ ("on %s, which is not on this machine"),
+    [PHRASE_MUTED] = N_ ("muted"),
+    [PHRASE_COLLAPSED] = N_ ("collapsed"),
+    [PHRASE_FROZEN] = N_ ("frozen"),
+    [PHRASE_FAULT] = N_ ("fault: %s"),
+    [PHRASE_TODO] = N_ ("to do: %s"),
+    [PHRASE_WARNING] = N_ ("warning: %s"),
+    [PHRASE_WAITS] = N_ ("waits for %s"),
+    [PHRASE_FROM] = N_ ("from %s"),
+    [PHRASE_TO] = N_ ("to %s"),
+  };
+  static const char *local[N_PHRASES];
+
+  if (local[phrase] == NULL)
+    local[phrase] = _ (english[phrase]);
+  return local[phrase];
+}
+
+/* Appends what a phrase has before its %s, or all of a phrase without, and returns the rest. */
+static const char *
+add_beginning (GString *s, Phrase phrase)
+{
+  const char *text = translated (phrase), *gap = strstr (text, "%s");
+
+  if (gap == NULL)
+    {
+      g_string_append (s, text);
+      return "";
+    }
+  g_string_append_len (s, text, gap - text);
+  return gap + 2;
+}
+
+/* Appends "; muted", or "; on cpu:1". */
+static void
+add_phrase (GString *s, Phrase phrase, const char *word)
+{
+  const char *rest;
+
+  g_string_append (s, "; ");
+  rest = add_beginning (s, phrase);
+  if (word != NULL)
+    g_string_append (s, word);
+  g_string_append (s, rest);
+}
+
+static void
+add_words (GString *s, const char *words)
+{
+  g_string_append (s, "; ");
+  g_string_append (s, words);
+}
+
+/* ---- neighbours ------------------------------------------------------------ */
+
 static guint
 next_link (const StudioScene *scene, guint link, gboolean outgoing)
 {
@@ -16,43 +98,51 @@ next_link (const StudioScene *scene, guint link, gboolean outgoing)
 }
 
 static void
-add_neighbours (GString *s, const StudioScene *scene, guint item, gboolean outgoing)
+add_names (GString *s, const StudioScene *scene, guint item, gboolean outgoing)
 {
-  g_autoptr (GString) names = g_string_new (NULL);
-  guint n = 0, all = 0;
+  guint n = 0;
 
   for (guint p = 0; p < (outgoing ? scene->item[item].n_outputs : scene->item[item].n_inputs); p++)
     {
       const StudioPort *port = outgoing ? &scene->item[item].output[p] : &scene->item[item].input[p];
 
-      all += port->n_links;
       for (guint i = port->link; i != STUDIO_NO_ITEM && n < MAX_NAMES; i = next_link (scene, i, outgoing))
-        g_string_append_printf (names, "%s%s", n++ == 0 ? "" : ", ",
-                                scene->item[outgoing ? scene->link[i].to : scene->link[i].from].id);
+        {
+          if (n++ > 0)
+            g_string_append (s, ", ");
+          g_string_append (s, scene->item[outgoing ? scene->link[i].to : scene->link[i].from].id);
+        }
     }
-  if (n == 0)
-    return;
-  g_string_append (s, "; ");
-  if (all > n)
-    g_string_append_printf (s,
-                            outgoing ? ngettext ("to %s and %u more", "to %s and %u more", all - n)
-                                     : ngettext ("from %s and %u more", "from %s and %u more", all - n),
-                            names->str, all - n);
-  else
-    g_string_append_printf (s, outgoing ? _ ("to %s") : _ ("from %s"), names->str);
 }
 
-/* Appends "; muted". */
-G_GNUC_PRINTF (2, 3)
 static void
-add_words (GString *s, const char *format, ...)
+add_neighbours (GString *s, const StudioScene *scene, guint item, gboolean outgoing)
 {
-  va_list words;
+  guint n = 0;
 
-  g_string_append (s, "; ");
-  va_start (words, format);
-  g_string_append_vprintf (s, format, words);
-  va_end (words);
+  for (guint p = 0; p < (outgoing ? scene->item[item].n_outputs : scene->item[item].n_inputs); p++)
+    n += (outgoing ? scene->item[item].output[p] : scene->item[item].input[p]).n_links;
+  if (n > MAX_NAMES)
+    {
+      g_autoptr (GString) names = g_string_new (NULL);
+      const guint more = n - MAX_NAMES;
+
+      add_names (names, scene, item, outgoing);
+      g_string_append (s, "; ");
+      g_string_append_printf (s,
+                              outgoing ? ngettext ("to %s and %u more", "to %s and %u more", more)
+                                       : ngettext ("from %s and %u more", "from %s and %u more", more),
+                              names->str, more);
+    }
+  else if (n > 0)
+    {
+      const char *rest;
+
+      g_string_append (s, "; ");
+      rest = add_beginning (s, outgoing ? PHRASE_TO : PHRASE_FROM);
+      add_names (s, scene, item, outgoing);
+      g_string_append (s, rest);
+    }
 }
 
 char *
@@ -69,38 +159,38 @@ studio_node_words (const StudioScene *scene, guint at, const char *mark)
       {
         g_autofree char *shape = loom_shape_to_string (&item->output[p].type.shape);
 
-        g_string_append_printf (description, "%s%s", description->len > 0 ? ", " : "", shape);
+        if (description->len > 0)
+          g_string_append (description, ", ");
+        g_string_append (description, shape);
       }
   if (description->len == 0)
-    g_string_append (description, _ ("shape not known"));
-  /* Words are translated only if they are said: thousands of cards may lose their types at once. */
+    g_string_append (description, translated (PHRASE_UNKNOWN));
   if (mark != NULL)
-    add_words (description, "%s", mark);
+    add_words (description, mark);
   if (item->badge != NULL)
-    add_words (description, item->is_device_missing ? _ ("on %s, which is not on this machine") : _ ("on %s"),
-               item->badge);
+    add_phrase (description, item->is_device_missing ? PHRASE_ON_MISSING : PHRASE_ON, item->badge);
   if (stage != NULL)
-    add_words (description, "%s", stage);
+    add_words (description, stage);
   if (split != NULL)
-    add_words (description, "%s", split);
+    add_words (description, split);
   if (item->muted)
-    add_words (description, "%s", _ ("muted"));
+    add_phrase (description, PHRASE_MUTED, NULL);
   if (item->is_frame)
-    add_words (description, "%s", item->summary);
+    add_words (description, item->summary);
   if (item->folded || item->is_frame)
-    add_words (description, "%s", _ ("collapsed"));
+    add_phrase (description, PHRASE_COLLAPSED, NULL);
   if (item->frozen)
-    add_words (description, "%s", _ ("frozen"));
+    add_phrase (description, PHRASE_FROZEN, NULL);
   if (health != NULL)
-    add_words (description, "%s", health);
+    add_words (description, health);
   if (item->fault != NULL)
-    add_words (description,
-               tone == STUDIO_TONE_ERROR  ? _ ("fault: %s")
-               : tone == STUDIO_TONE_TODO ? _ ("to do: %s")
-                                          : _ ("warning: %s"),
-               item->fault);
+    add_phrase (description,
+                tone == STUDIO_TONE_ERROR  ? PHRASE_FAULT
+                : tone == STUDIO_TONE_TODO ? PHRASE_TODO
+                                           : PHRASE_WARNING,
+                item->fault);
   if (item->waits_for != NULL)
-    add_words (description, _ ("waits for %s"), item->waits_for);
+    add_phrase (description, PHRASE_WAITS, item->waits_for);
   add_neighbours (description, scene, at, FALSE);
   add_neighbours (description, scene, at, TRUE);
   return g_string_free (description, FALSE);

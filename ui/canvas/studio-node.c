@@ -23,7 +23,7 @@ struct _StudioNode
   const CardContext *context;
   guint64 serial;
   guint item;
-  guint digest, words_digest, targets_digest;
+  guint digest, names_digest, words_digest, targets_digest, accessible_states;
   gboolean selected;
   char *live_shown;
   StudioCardTexts *texts;
@@ -492,6 +492,20 @@ studio_node_update (StudioNode *self, const StudioScene *scene, guint item, gboo
   gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
+/* The states are bits of `accessible_states`. */
+static void
+update_states (StudioNode *self, gboolean selected, gboolean fault)
+{
+  const guint states = 4 + (guint)selected * 2 + (guint)fault; /* 0: none is set yet */
+
+  if (states == self->accessible_states)
+    return;
+  self->accessible_states = states;
+  gtk_accessible_update_state (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_STATE_SELECTED, selected,
+                               GTK_ACCESSIBLE_STATE_INVALID,
+                               fault ? GTK_ACCESSIBLE_INVALID_TRUE : GTK_ACCESSIBLE_INVALID_FALSE, -1);
+}
+
 void
 studio_node_select (StudioNode *self, gboolean selected)
 {
@@ -500,7 +514,7 @@ studio_node_select (StudioNode *self, gboolean selected)
   g_clear_pointer (&self->far, cairo_surface_destroy);
   self->selected = selected;
   gtk_widget_queue_draw (GTK_WIDGET (self));
-  gtk_accessible_update_state (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_STATE_SELECTED, selected, -1);
+  update_states (self, selected, (self->accessible_states & 1) != 0);
 }
 
 void
@@ -578,27 +592,36 @@ update_targets (StudioNode *self, const StudioScene *scene, const StudioItem *it
   gtk_accessible_update_relation_value (GTK_ACCESSIBLE (self), 1, (GtkAccessibleRelation[]){ relation }, &value);
 }
 
+static void
+update_label (StudioNode *self, const StudioItem *item)
+{
+  const gboolean titled = strcmp (item->title, item->id) != 0;
+  const guint digest = studio_node_names_digest (item) * 2 + (guint)item->is_frame;
+  g_autofree char *label = NULL;
+
+  if (digest == self->names_digest)
+    return;
+  self->names_digest = digest;
+  label = item->is_frame ? g_strdup_printf (_ ("Frame %s"), item->title)
+                         : g_strdup_printf ("%s%s%s%s, %s", item->id, titled ? " (" : "", titled ? item->title : "",
+                                            titled ? ")" : "", studio_item_title (item));
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
+}
+
 void
 studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gboolean selected, GHashTable *nodes)
 {
   const StudioItem *item = &scene->item[self->item];
-  GtkAccessible *accessible = GTK_ACCESSIBLE (self);
-  const gboolean titled = strcmp (item->title, item->id) != 0, fault = studio_item_tone (item) == STUDIO_TONE_ERROR;
-  g_autofree char *mark = dup_marks (self, item);
-  const guint digest = studio_node_words_digest (scene, self->item, mark) * 2 + (guint)selected;
-  g_autofree char *label = NULL, *description = NULL;
+  g_autofree char *mark = dup_marks (self, item), *description = NULL;
+  const guint digest = studio_node_words_digest (scene, self->item, mark);
 
+  update_states (self, selected, studio_item_tone (item) == STUDIO_TONE_ERROR);
   if (digest == self->words_digest)
     return;
   self->words_digest = digest;
-  label = item->is_frame ? g_strdup_printf (_ ("Frame %s"), item->title)
-                         : g_strdup_printf ("%s%s%s%s, %s", item->id, titled ? " (" : "", titled ? item->title : "",
-                                            titled ? ")" : "", studio_item_title (item));
+  update_label (self, item);
   description = studio_node_words (scene, self->item, mark);
-  gtk_accessible_update_property (accessible, GTK_ACCESSIBLE_PROPERTY_LABEL, label, GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
-                                  description, -1);
-  gtk_accessible_update_state (accessible, GTK_ACCESSIBLE_STATE_SELECTED, selected, GTK_ACCESSIBLE_STATE_INVALID,
-                               fault ? GTK_ACCESSIBLE_INVALID_TRUE : GTK_ACCESSIBLE_INVALID_FALSE, -1);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, description, -1);
   update_targets (self, scene, item, nodes);
 }
 
