@@ -326,6 +326,19 @@ loom_shape_broadcast (const LoomShape *a, const LoomShape *b, LoomShape *out)
   return TRUE;
 }
 
+/* Faster than printf(): an edit of a large graph writes thousands of shapes. */
+static void
+append_number (GString *text, gint64 n)
+{
+  char digits[20]; /* of a gint64 */
+  gsize at = sizeof digits;
+
+  do
+    digits[--at] = (char)('0' + n % 10);
+  while ((n /= 10) > 0);
+  g_string_append_len (text, digits + at, (gssize)(sizeof digits - at));
+}
+
 static char *
 format_shape (const LoomShape *s, const char *between_dims, const char *between_factors)
 {
@@ -344,7 +357,7 @@ format_shape (const LoomShape *s, const char *between_dims, const char *between_
           continue;
         }
       if (n == 0 || d.coef != 1)
-        g_string_append_printf (text, "%" G_GINT64_FORMAT, d.coef);
+        append_number (text, d.coef);
       for (int k = 0; k < n; k++)
         {
           if (k > 0 || d.coef != 1)

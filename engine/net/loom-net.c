@@ -163,9 +163,9 @@ clear_weight (gpointer data)
 }
 
 GArray *
-loom_net_weights_new (void)
+loom_net_weights_new (guint reserved)
 {
-  GArray *weights = g_array_new (FALSE, TRUE, sizeof (LoomNetWeight));
+  GArray *weights = g_array_sized_new (FALSE, TRUE, sizeof (LoomNetWeight), reserved);
 
   g_array_set_clear_func (weights, clear_weight);
   return weights;
@@ -257,7 +257,7 @@ loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *fa
   net->scopes = g_hash_table_new (g_str_hash, g_str_equal);
   net->nodes = g_ptr_array_new ();
   net->loops = g_ptr_array_new ();
-  net->weights = loom_net_weights_new ();
+  net->weights = loom_net_weights_new (0);
   net->weight_by_name = g_hash_table_new (g_str_hash, g_str_equal);
   net->locations = g_hash_table_new (g_str_hash, g_str_equal);
   net->ids = g_hash_table_new (NULL, NULL);

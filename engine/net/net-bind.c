@@ -59,7 +59,7 @@ loom_net_bind (LoomNet *net, const LoomGraph *graph, const LoomBinding *sizes, L
   to->noisy = NULL;
   to->binding = *sizes;
   to->has_binding = TRUE;
-  to->weights = loom_net_weights_new ();
+  to->weights = loom_net_weights_new (0);
   to->weight_by_name = g_hash_table_new (g_str_hash, g_str_equal);
   to->nodes = g_ptr_array_sized_new (net->nodes->len);
   loom_net_begin (to, graph, faults);

@@ -364,8 +364,13 @@ list_parameters (const LoomInfer *infer)
       const LoomParamSpec *spec = infer->specs + i;
       const LoomParam *param = infer->params + i;
 
-      if (param->is_good && g_strcmp0 (param->text, spec->def) != 0 && strlen (param->text) <= MAX_LISTED)
-        g_string_append_printf (text, "%s%s %s", text->len > 0 ? " · " : "", spec->name, param->text);
+      if (!param->is_good || g_strcmp0 (param->text, spec->def) == 0 || strlen (param->text) > MAX_LISTED)
+        continue;
+      if (text->len > 0)
+        g_string_append (text, " · ");
+      g_string_append (text, spec->name);
+      g_string_append_c (text, ' ');
+      g_string_append (text, param->text);
     }
   return g_string_free (text, FALSE);
 }

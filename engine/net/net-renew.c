@@ -766,7 +766,7 @@ list_weights (LoomNet *net)
 {
   GArray *before = net->weights;
 
-  net->weights = loom_net_weights_new ();
+  net->weights = loom_net_weights_new (before->len);
   for (guint i = 0; i < net->nodes->len; i++)
     {
       NetNode *n = net->nodes->pdata[i];

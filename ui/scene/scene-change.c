@@ -83,24 +83,32 @@ drop_item (SceneChange *self, StudioItem *item)
   scene_item_clear (item);
 }
 
-/* Moves the items to where they are now. */
-static void
-arrange_items (SceneChange *self)
+/* Moves the elements of an array, which keep their order: element i to to[i], or nowhere if that is STUDIO_NO_ITEM.
+ * Those between them, and one at the end, are zeroed. Most elements of a large scene stay where they are. */
+static gpointer
+rearrange (gpointer array, gsize size, const guint *to, guint n_was, guint n_now)
 {
-  StudioScene *scene = self->scene;
-  StudioItem *before = scene->item;
+  char *at = g_realloc (array, (MAX (n_was, n_now) + 1) * size);
+  g_autofree guint *goal = g_new (guint, n_was + 1);
+  guint n = 0, next = 0;
 
-  if (self->is_in_place)
+  for (guint i = 0; i < n_was; i++)
     {
-      scene->item = g_renew (StudioItem, before, self->n_now + 1);
-      memset (scene->item + self->n_was, 0, sizeof (StudioItem) * (self->n_now + 1 - self->n_was));
-      return;
+      if (to[i] == STUDIO_NO_ITEM)
+        continue;
+      if (n != i)
+        memcpy (at + n * size, at + i * size, size);
+      goal[n++] = to[i];
     }
-  scene->item = g_new0 (StudioItem, self->n_now + 1);
-  for (guint i = 0; i < self->n_was; i++)
-    if (self->is[i] != STUDIO_NO_ITEM)
-      scene->item[self->is[i]] = before[i];
-  g_free (before);
+  /* Where one is in its place, so are all before it. */
+  for (guint k = n; k-- > 0 && goal[k] != k;)
+    memcpy (at + goal[k] * size, at + k * size, size);
+  for (guint i = 0; i <= n_now; i++)
+    if (next < n && goal[next] == i)
+      next++;
+    else
+      memset (at + i * size, 0, size);
+  return at;
 }
 
 void
@@ -127,12 +135,11 @@ scene_change_begin (SceneChange *self, StudioScene *scene, const LoomGraph *grap
   for (guint i = 0; i < self->n_was; i++)
     self->is_in_place &= self->is[i] == i;
   /* Two nodes with one id are found by the last of them. */
-  self->is_indexed = self->n_was > 0 && self->is_in_place && g_hash_table_size (scene->by_id) == self->n_was
-                     && n_items == nodes->len;
+  self->is_indexed = self->n_was > 0 && g_hash_table_size (scene->by_id) == self->n_was && n_items == nodes->len;
   for (guint i = 0; i < self->n_was; i++)
     if (self->is[i] == STUDIO_NO_ITEM || !self->is_kept[self->is[i]])
       drop_item (self, &scene->item[i]);
-  arrange_items (self);
+  scene->item = rearrange (scene->item, sizeof *scene->item, self->is, self->n_was, self->n_now);
 }
 
 void
@@ -172,10 +179,24 @@ scene_change_reset (SceneChange *self, guint i)
 void
 scene_change_index_item (StudioScene *scene, guint i)
 {
+  const guint slot = scene->slots->len;
+
+  g_array_append_val (scene->slots, i);
+  scene->item[i].slot = slot;
   if (!scene->item[i].is_frame)
-    g_hash_table_replace (scene->by_id, scene->item[i].id, GUINT_TO_POINTER (i + 1));
+    g_hash_table_replace (scene->by_id, scene->item[i].id, GUINT_TO_POINTER (slot + 1));
   if (i < scene->n_items)
-    g_hash_table_insert (scene->by_serial, GSIZE_TO_POINTER (scene->item[i].serial), GUINT_TO_POINTER (i + 1));
+    g_hash_table_insert (scene->by_serial, GSIZE_TO_POINTER (scene->item[i].serial), GUINT_TO_POINTER (slot + 1));
+}
+
+void
+scene_change_index_all (StudioScene *scene, guint n)
+{
+  g_hash_table_remove_all (scene->by_serial);
+  g_hash_table_remove_all (scene->by_id);
+  g_array_set_size (scene->slots, 0);
+  for (guint i = 0; i < n; i++)
+    scene_change_index_item (scene, i);
 }
 
 void
@@ -183,18 +204,18 @@ scene_change_index (SceneChange *self)
 {
   StudioScene *scene = self->scene;
 
+  /* Slots of cards that are gone stay empty. */
+  self->is_indexed = self->is_indexed && scene->slots->len < 2 * self->n_now;
   for (guint i = 0; self->is_indexed && i < self->n_now; i++)
-    if (!self->is_kept[i])
+    if (self->is_kept[i])
+      g_array_index (scene->slots, guint, scene->item[i].slot) = i;
+    else
       {
         self->is_indexed = !g_hash_table_contains (scene->by_id, scene->item[i].id);
         scene_change_index_item (scene, i);
       }
-  if (self->is_indexed)
-    return;
-  g_hash_table_remove_all (scene->by_serial);
-  g_hash_table_remove_all (scene->by_id);
-  for (guint i = 0; i < self->n_now; i++)
-    scene_change_index_item (scene, i);
+  if (!self->is_indexed)
+    scene_change_index_all (scene, self->n_now);
 }
 
 /* ---- wires ------------------------------------------------------------------ */
@@ -282,23 +303,17 @@ static void
 move_links (SceneChange *self)
 {
   StudioScene *scene = self->scene;
-  StudioLink *before = scene->link, *link = g_new0 (StudioLink, self->ends->len + 1);
-  g_autofree gboolean *is_moved = g_new0 (gboolean, scene->n_links + 1);
+  g_autofree guint *to = g_new (guint, scene->n_links + 1);
 
-  for (guint i = 0; i < self->ends->len; i++)
-    {
-      const guint was = g_array_index (self->ends, SceneEnds, i).was;
-
-      if (was == STUDIO_NO_ITEM)
-        continue;
-      link[i] = before[was];
-      is_moved[was] = TRUE;
-    }
   for (guint i = 0; i < scene->n_links; i++)
-    if (!is_moved[i])
-      drop_link (self, &before[i]);
-  g_free (before);
-  scene->link = link;
+    to[i] = STUDIO_NO_ITEM;
+  for (guint i = 0; i < self->ends->len; i++)
+    if (g_array_index (self->ends, SceneEnds, i).was != STUDIO_NO_ITEM)
+      to[g_array_index (self->ends, SceneEnds, i).was] = i;
+  for (guint i = 0; i < scene->n_links; i++)
+    if (to[i] == STUDIO_NO_ITEM)
+      drop_link (self, &scene->link[i]);
+  scene->link = rearrange (scene->link, sizeof *scene->link, to, scene->n_links, self->ends->len);
 }
 
 static gboolean

@@ -41,6 +41,8 @@ void scene_change_reset (SceneChange *self, guint i);
 void scene_change_index (SceneChange *self);
 /* Adds item i to by_serial and by_id, as which it is found. */
 void scene_change_index_item (StudioScene *scene, guint i);
+/* Sets them for the first n items. */
+void scene_change_index_all (StudioScene *scene, guint n);
 /* Call it before the wires are passed, in the order of the file. */
 void scene_change_begin_links (SceneChange *self);
 /* Sets the ends of a wire that is kept; else FALSE: the caller finds its ends. The caller appends it to `ends`. */

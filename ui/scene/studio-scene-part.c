@@ -106,15 +106,6 @@ keep_annotations (StudioScene *scene, StudioSceneKeeps keeps, gpointer data)
   scene->n_annotations = n;
 }
 
-static void
-find_again (StudioScene *scene)
-{
-  g_hash_table_remove_all (scene->by_serial);
-  g_hash_table_remove_all (scene->by_id);
-  for (guint i = 0; i < scene->n_items; i++)
-    scene_change_index_item (scene, i);
-}
-
 void
 studio_scene_keep (StudioScene *scene, StudioSceneKeeps keeps, gpointer data)
 {
@@ -129,7 +120,7 @@ studio_scene_keep (StudioScene *scene, StudioSceneKeeps keeps, gpointer data)
   keep_links (scene, is_kept, index);
   join_links (scene);
   keep_annotations (scene, keeps, data);
-  find_again (scene);
+  scene_change_index_all (scene, scene->n_items);
   studio_routes_free (scene->routes);
   scene->routes = studio_routes_new ();
   studio_routes_set_right_angles (scene->routes, right_angles);

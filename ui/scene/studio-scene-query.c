@@ -6,11 +6,22 @@
 
 #include "ui/scene/studio-geometry.h"
 
+static guint
+index_of (const StudioScene *scene, gpointer found)
+{
+  return found != NULL ? g_array_index (scene->slots, guint, GPOINTER_TO_UINT (found) - 1) : STUDIO_NO_ITEM;
+}
+
 guint
 studio_scene_find (const StudioScene *scene, guint64 serial)
 {
-  gpointer found = g_hash_table_lookup (scene->by_serial, GSIZE_TO_POINTER (serial));
-  return found != NULL ? GPOINTER_TO_UINT (found) - 1 : STUDIO_NO_ITEM;
+  return index_of (scene, g_hash_table_lookup (scene->by_serial, GSIZE_TO_POINTER (serial)));
+}
+
+guint
+studio_scene_find_card (const StudioScene *scene, const char *id)
+{
+  return index_of (scene, g_hash_table_lookup (scene->by_id, id));
 }
 
 guint
@@ -136,14 +147,12 @@ find_in_scope (const StudioScene *scene, const char *path, guint *card)
 {
   gsize skip = scene->path[0] != '\0' ? strlen (scene->path) + 1 : 0;
   g_autofree char *id = NULL;
-  gpointer found;
 
   if (skip > 0 && (strncmp (path, scene->path, skip - 1) != 0 || path[skip - 1] != '.'))
     return NULL;
   id = g_strndup (path + skip, strcspn (path + skip, "."));
-  found = g_hash_table_lookup (scene->by_id, id);
-  *card = GPOINTER_TO_UINT (found) - 1;
-  return found != NULL ? g_steal_pointer (&id) : NULL;
+  *card = studio_scene_find_card (scene, id);
+  return *card != STUDIO_NO_ITEM ? g_steal_pointer (&id) : NULL;
 }
 
 guint
@@ -153,10 +162,7 @@ studio_scene_card_of (const StudioScene *scene, const char *path)
 
   /* Nearly all paths are ids of nodes of the root. */
   if (scene->path[0] == '\0' && strchr (path, '.') == NULL)
-    {
-      card = GPOINTER_TO_UINT (g_hash_table_lookup (scene->by_id, path));
-      return card != 0 ? card - 1 : STUDIO_NO_ITEM;
-    }
+    return studio_scene_find_card (scene, path);
   g_autofree char *id = find_in_scope (scene, path, &card);
 
   return id != NULL ? card : STUDIO_NO_ITEM;

@@ -29,7 +29,7 @@ is_lit (const StudioSceneSpotlight *self, const char *scope, const StudioScene *
   if (self->ids == NULL || !g_str_equal (self->scope, scope))
     return TRUE;
   for (char **id = self->ids; *id != NULL; id++)
-    if (GPOINTER_TO_UINT (g_hash_table_lookup (scene->by_id, *id)) == item + 1)
+    if (studio_scene_find_card (scene, *id) == item)
       return TRUE;
   return FALSE;
 }

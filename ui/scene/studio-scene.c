@@ -338,15 +338,13 @@ static gboolean
 resolve_end (Build *build, const char *end, gboolean is_output, guint *item, guint *port)
 {
   g_autofree char *id = NULL, *name = NULL;
-  gpointer found;
   GArray *ports;
 
   if (end == NULL || !loom_end_split (end, &id, &name))
     return FALSE;
-  found = g_hash_table_lookup (build->scene->by_id, id);
-  if (found == NULL)
+  *item = studio_scene_find_card (build->scene, id);
+  if (*item == STUDIO_NO_ITEM)
     return FALSE;
-  *item = GPOINTER_TO_UINT (found) - 1;
   ports = ports_of (build, is_output, *item);
   if (name == NULL)
     {
@@ -547,7 +545,7 @@ lead_links (Build *build, GHashTable *members)
 
       card[h] = first + GPOINTER_TO_UINT (g_hash_table_lookup (members, hidden->id)) - 1;
       scene->item[card[h]].order = MIN (scene->item[card[h]].order, hidden->order);
-      g_hash_table_insert (build->scene->by_id, hidden->id, GUINT_TO_POINTER (card[h] + 1));
+      g_hash_table_insert (scene->by_id, hidden->id, GUINT_TO_POINTER (scene->item[card[h]].slot + 1));
     }
   if (scene->n_hidden > 0)
     scene->n_links = scene_frames_lead (scene, build->inputs, build->outputs, card, scene->link, scene->n_links);
@@ -607,6 +605,7 @@ scene_begin (const LoomGraph *graph, const LoomElement *scope, const char *scope
   scene->device = g_strdup (device_of (graph));
   scene->by_serial = g_hash_table_new (NULL, NULL);
   scene->by_id = g_hash_table_new (g_str_hash, g_str_equal);
+  scene->slots = g_array_new (FALSE, FALSE, sizeof (guint));
   return scene;
 }
 
@@ -742,6 +741,7 @@ studio_scene_free (StudioScene *scene)
   g_free (scene->path);
   g_clear_pointer (&scene->by_id, g_hash_table_unref);
   g_clear_pointer (&scene->by_serial, g_hash_table_unref);
+  g_clear_pointer (&scene->slots, g_array_unref);
   studio_routes_free (scene->routes);
   g_free (scene);
 }

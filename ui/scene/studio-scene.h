@@ -65,6 +65,7 @@ typedef struct
 {
   guint64 serial;
   guint since; /* see studio_item_is_as_in() */
+  guint slot;  /* by which its scene finds it */
   char *id;
   char *path;       /* in the shown instance: "block.0.conv" */
   const LoomOp *op; /* NULL: a module, or unknown */
@@ -174,8 +175,9 @@ typedef struct
   LoomCost costs;               /* of the whole net */
   double seconds;               /* of the whole net, if measured */
   gboolean has_health;          /* cards and wires have their measured health */
-  GHashTable *by_serial;        /* item.serial → index + 1 */
-  GHashTable *by_id;            /* id of a node → index + 1 of its card, or of its collapsed frame's */
+  GHashTable *by_serial;        /* item.serial → slot + 1 */
+  GHashTable *by_id;            /* id of a node → slot + 1 of its card, or of its collapsed frame's */
+  GArray *slots;                /* guint: index of an item, by its slot, which it keeps when others come and go */
   char *path;                   /* of the scope from the root, "block.0"; "" */
   StudioRoutes *routes;         /* of the wires, cached */
   StudioPoint *filed;           /* by item: its corner in the file, if it is placed there */
@@ -207,6 +209,7 @@ guint studio_scene_find (const StudioScene *scene, guint64 serial);            /
 guint studio_scene_find_link (const StudioScene *scene, guint64 serial);       /* link; STUDIO_NO_ITEM */
 guint studio_scene_find_annotation (const StudioScene *scene, guint64 serial); /* STUDIO_NO_ITEM */
 guint studio_scene_find_id (const StudioScene *scene, const char *id);
+guint studio_scene_find_card (const StudioScene *scene, const char *id); /* or that of its collapsed frame */
 guint studio_item_find_port (const StudioItem *item, gboolean is_output, const char *name);
 /* TRUE if a wire may join them: no cycle, and compatible dtype and rank. */
 gboolean studio_scene_can_link (const StudioScene *scene, guint from, guint output, guint to, guint input);
