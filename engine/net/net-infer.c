@@ -245,10 +245,11 @@ static void
 check_split (NetNode *n)
 {
   const char *how = loom_element_get (n->node.element, "split");
-  g_autoptr (GString) ways = g_string_new (NULL);
+  g_autoptr (GString) ways = NULL;
 
   if (how == NULL || how[0] == '\0')
     return;
+  ways = g_string_new (NULL);
   for (guint i = 0; i < n->infer.n_declared; i++)
     for (const LoomWeightSplit *s = n->infer.declared[i].spec.splits; s != NULL && s->how != NULL; s++)
       {

@@ -93,11 +93,16 @@ page_title_update (PageTitle *self, StudioDocument *document, StudioRun *run)
   if (run_name != NULL)
     g_string_append_printf (under, "%s%s", under->len > 0 ? " · " : "", run_name);
   LoomNet *net = studio_document_peek_net (document);
-  const gboolean counts = studio_document_has_net (document), has_nodes = net != NULL && loom_net_n_nodes (net) > 0;
+  const gboolean has_nodes = net != NULL && loom_net_n_nodes (net) > 0;
+  const gboolean is_valid = studio_document_has_net (document);
+  const gboolean counts = is_valid && (!has_nodes || self->counted != loom_net_number (net));
   g_autofree char *weights = NULL;
   /* After an edit, the new net follows. */
   if (counts && has_nodes)
-    self->parameters = count_parameters (net, &self->bytes);
+    {
+      self->parameters = count_parameters (net, &self->bytes);
+      self->counted = loom_net_number (net);
+    }
   if (has_nodes)
     {
       const guint64 memory = run_bytes (run);

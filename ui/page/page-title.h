@@ -10,6 +10,7 @@ typedef struct
   char *subtitle;           /* "Edited · 61,706 parameters · 4.2 MB" */
   char *totals;             /* "12 layers · 61,706 parameters · 833 kFLOP per sample" */
   double parameters, bytes; /* of the weights, when the net was valid last */
+  guint64 counted;          /* the number of that net */
 } PageTitle;
 
 /* TRUE if title or subtitle are new. */
