@@ -58,7 +58,7 @@ is_class (LoomTask task)
 static gboolean
 is_joined (const LoomDatasetInfo *info)
 {
-  return info->n_ports > 2 && loom_template_task (info) != LOOM_TASK_POSITIONS;
+  return info->n_ports > 2 && loom_template_task (info) != LOOM_TASK_POSITIONS && !loom_template_has_boxes (info);
 }
 
 /* Several inputs are concatenated to one vector. */
@@ -330,6 +330,11 @@ build (LoomTemplateMaker *maker, const LoomTemplateData *data, const LoomTemplat
   g_autofree char *prediction = NULL, *target = NULL;
 
   builder->build (maker, shape);
+  if (builder->has_loss)
+    {
+      add_train (maker, builder, shape, NULL, NULL, NULL);
+      return;
+    }
   if (!is_class (shape->task))
     {
       shape_answer (maker, shape);
@@ -377,11 +382,8 @@ choose (const LoomTemplateData *data, const LoomTemplateShape *shape, GError **e
     {
       g_autofree char *x = loom_shape_to_string (&shape->x->shape);
 
-      g_set_error (
-          error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
-          "There is no template for samples of %s with this target; begin with an empty graph, or for boxes with "
-          "graphs/models/shapes-detector.xml.",
-          x);
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_SCHEMA,
+                   "There is no template for samples of %s with this target; begin with an empty graph.", x);
     }
   return NULL;
 }

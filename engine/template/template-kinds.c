@@ -45,18 +45,11 @@ chain_row (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
     loom_template_chain (maker, "flat", "flatten", NULL);
 }
 
-/* TRUE for the ports of boxes and their maps (engine/data/loom-boxes.h), for which graphs/models/shapes-detector.xml is
- * a beginning. */
-static gboolean
-has_boxes (const LoomDatasetInfo *info)
-{
-  return info->n_ports == 4 && g_str_equal (info->port[2].name, "heat") && g_str_equal (info->port[3].name, "size");
-}
-
 static gboolean
 suits_rows (const LoomTemplateShape *shape)
 {
-  return !has_boxes (shape->info) && shape->task != LOOM_TASK_POSITIONS && loom_template_count (shape->x) > 0;
+  return !loom_template_has_boxes (shape->info) && shape->task != LOOM_TASK_POSITIONS
+         && loom_template_count (shape->x) > 0;
 }
 
 static void
@@ -266,9 +259,8 @@ suits_pixels (const LoomTemplateShape *shape)
          && size_of (shape->x, 2) % 4 == 0 && size_of (shape->x, 3) % 4 == 0;
 }
 
-/* Two convolutions with batch norm. */
-static void
-chain_convolutions (LoomTemplateMaker *maker, const char *channels)
+void
+loom_template_chain_convolutions (LoomTemplateMaker *maker, const char *channels)
 {
   for (guint i = 0; i < 2; i++)
     {
@@ -290,11 +282,11 @@ build_unet (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
 
   for (guint i = 0; i < G_N_ELEMENTS (channels); i++)
     {
-      chain_convolutions (maker, channels[i]);
+      loom_template_chain_convolutions (maker, channels[i]);
       level[i] = g_strdup (maker->last);
       loom_template_chain (maker, "pool", "max_pool2d", "kernel_size", "2", NULL);
     }
-  chain_convolutions (maker, "64");
+  loom_template_chain_convolutions (maker, "64");
   for (guint i = G_N_ELEMENTS (channels); i-- > 0;)
     {
       g_autofree char *first = NULL, *second = NULL;
@@ -307,7 +299,7 @@ build_unet (LoomTemplateMaker *maker, const LoomTemplateShape *shape)
       loom_template_wire (maker, level[i], first);
       loom_template_wire (maker, up, second);
       loom_template_set_end (maker, join);
-      chain_convolutions (maker, channels[i]);
+      loom_template_chain_convolutions (maker, channels[i]);
       g_free (level[i]);
     }
   loom_template_chain (maker, "scores", "conv2d", "out_channels", classes, "kernel_size", "1", NULL);
@@ -369,6 +361,11 @@ const LoomTemplateBuilder loom_template_builders[] = {
     .suits = suits_pixels,
     .build = build_unet,
     .lr = 0.002 },
+  { .kind = { "detector", "Detector", "Boxes of objects: a map of their centres, and their sizes at these." },
+    .suits = loom_template_suits_detector,
+    .build = loom_template_build_detector,
+    .lr = 0.004,
+    .has_loss = TRUE },
   { .kind
     = { "captions", "Image captioning", "A convolutional encoder and a GRU decoder, which writes one word at a time." },
     .suits = suits_captions,

@@ -11,26 +11,51 @@ loom_template_maker_clear (LoomTemplateMaker *self)
 }
 
 void
+loom_template_begin_module (LoomTemplateMaker *self, const char *name)
+{
+  self->module = loom_element_new (LOOM_TAG_MODULE, "name", name, NULL);
+  self->wires = g_ptr_array_new ();
+}
+
+void
+loom_template_end_module (LoomTemplateMaker *self)
+{
+  LoomElement *module = g_steal_pointer (&self->module);
+
+  for (guint i = 0; i < self->wires->len; i++)
+    loom_element_append_detached (module, self->wires->pdata[i]);
+  g_clear_pointer (&self->wires, g_ptr_array_unref);
+  loom_template_insert (self, module);
+}
+
+void
 loom_template_insert (LoomTemplateMaker *self, LoomElement *element)
 {
   LoomElement *root = loom_graph_root (self->graph);
   guint place = loom_element_place_for (root, loom_element_tag (element));
 
+  if (self->module != NULL && loom_element_tag (element) == LOOM_TAG_WIRE)
+    g_ptr_array_add (self->wires, element);
+  else if (self->module != NULL)
+    loom_element_append_detached (self->module, element);
+  if (self->module != NULL)
+    return;
   loom_edit_free (loom_graph_apply (self->graph, loom_edit_insert (root, place, element)));
 }
 
 static const char *
 add_node (LoomTemplateMaker *self, const char *wanted, const char *op, va_list attributes)
 {
-  LoomElement *root = loom_graph_root (self->graph);
-  g_autofree char *id = loom_scope_free_id (root, wanted);
+  LoomElement *scope = loom_graph_root (self->graph);
+  /* A module is searched only once it is part of the graph; its builder chooses different ids. */
+  g_autofree char *id = self->module != NULL ? g_strdup (wanted) : loom_scope_free_id (scope, wanted);
   LoomElement *node = loom_element_new (LOOM_TAG_NODE, "id", id, "op", op, NULL);
   const char *name;
 
   while ((name = va_arg (attributes, const char *)) != NULL)
     loom_element_set_detached (node, name, va_arg (attributes, const char *));
   loom_template_insert (self, node);
-  return loom_element_get (loom_scope_find_node (root, id), "id");
+  return loom_element_get (self->module != NULL ? node : loom_scope_find_node (scope, id), "id");
 }
 
 const char *

@@ -6,7 +6,9 @@
 typedef struct
 {
   LoomGraph *graph;
-  char *last; /* the end of the chain: "fc" or "data.x" */
+  char *last;          /* the end of the chain: "fc" or "data.x" */
+  LoomElement *module; /* the one that is being made, which receives nodes; NULL: the graph does */
+  GPtrArray *wires;    /* the module's LoomElement, which come after its nodes */
 } LoomTemplateMaker;
 
 /* Adds a node of this operator with this id, or a similar one that is free, with attributes as name, value, …, NULL;
@@ -17,6 +19,9 @@ const char *loom_template_chain (LoomTemplateMaker *self, const char *id, const 
 void loom_template_wire (LoomTemplateMaker *self, const char *from, const char *to);
 void loom_template_set_end (LoomTemplateMaker *self, const char *end);
 void loom_template_insert (LoomTemplateMaker *self, LoomElement *element /* transfer full */);
+/* Nodes and wires until the end are those of a new module. */
+void loom_template_begin_module (LoomTemplateMaker *self, const char *name);
+void loom_template_end_module (LoomTemplateMaker *self);
 void loom_template_maker_clear (LoomTemplateMaker *self);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (LoomTemplateMaker, loom_template_maker_clear)
@@ -39,10 +44,18 @@ typedef struct
   /* Builds from the input at the end of the chain to outputs [B, n_out], or [B, n_out, T] for positions. */
   void (*build) (LoomTemplateMaker *maker, const LoomTemplateShape *shape);
   double lr;
+  gboolean has_loss; /* it builds the node "loss", and outputs that are no prediction of the target */
 } LoomTemplateBuilder;
 
 /* Ends with name NULL, in the order of the list. */
 extern const LoomTemplateBuilder loom_template_builders[];
 
+/* Two convolutions with batch norm at the end of the chain (template-kinds.c). */
+void loom_template_chain_convolutions (LoomTemplateMaker *maker, const char *channels);
+/* TRUE for the ports of boxes and their maps (engine/data/loom-boxes.h), which a detector learns (template-detector.c).
+ */
+gboolean loom_template_has_boxes (const LoomDatasetInfo *info);
+gboolean loom_template_suits_detector (const LoomTemplateShape *shape);
+void loom_template_build_detector (LoomTemplateMaker *maker, const LoomTemplateShape *shape);
 /* The number of elements of a sample of this type; 0 if it is not known. */
 gint64 loom_template_count (const LoomType *type);

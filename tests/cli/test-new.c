@@ -347,6 +347,45 @@ test_refused (void)
   cli_expect (1, "none.csv", "new", "--data", "csv", "path=none.csv", "target=y");
 }
 
+static char *
+replaced (const char *text, const char *old, const char *new)
+{
+  g_auto (GStrv) parts = g_strsplit (text, old, 2);
+
+  g_assert_cmpuint (g_strv_length (parts), ==, 2);
+  return g_strjoinv (new, parts);
+}
+
+/* A detector whose maps are the data set's own finds the boxes, in pictures that are no multiple of 16. */
+static void
+test_detector (void)
+{
+  g_autofree char *made = NULL, *heat = NULL, *both = NULL;
+
+  cli_expect (0, NULL, "new", "--data", "shapes", "target_type=boxes", "size=42", "stride=6", "shapes=1", "n=32",
+              "n_test=64", "-o", "made.xml");
+  cli_expect (0, NULL, "train", "made.xml", "--steps", "1", "--out", "made");
+  g_assert_true (g_file_get_contents ("made.xml", &made, NULL, NULL));
+  heat = replaced (made, "\"heat_p\" to=\"decode.heat\"", "\"data.heat\" to=\"decode.heat\"");
+  both = replaced (heat, "\"boxes\" to=\"decode.numbers\"", "\"target\" to=\"decode.numbers\"");
+  cli_write ("right.xml", both);
+  cli_expect (0, NULL, "run", "right.xml", "--out", "decode=found.npy", "--out", "data.y=boxes.npy");
+
+  /* found [B,16,6]: x1, y1, x2, y2, score, class; boxes [B,1,5]: class, x1, y1, x2, y2. The highest peak is the first.
+   */
+  g_autoptr (LoomTensor) found = cli_load ("found.npy"), boxes = cli_load ("boxes.npy");
+  g_assert_cmpint (found->dim[1] * found->dim[2], ==, 16 * 6);
+  g_assert_cmpint (boxes->dim[0], >, 16);
+  for (gint64 b = 0; b < boxes->dim[0]; b++)
+    {
+      g_assert_cmpfloat (loom_tensor_get (found, b * 96 + 4), ==, 1);
+      g_assert_cmpfloat (loom_tensor_get (found, b * 96 + 5), ==, loom_tensor_get (boxes, b * 5));
+      for (gint64 i = 0; i < 4; i++)
+        g_assert_cmpfloat_with_epsilon (loom_tensor_get (found, b * 96 + i), loom_tensor_get (boxes, b * 5 + 1 + i),
+                                        1e-3);
+    }
+}
+
 static void
 test_lists (void)
 {
@@ -378,6 +417,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/new/arrays", test_arrays);
   g_test_add_func ("/cli/new/refused", test_refused);
   g_test_add_func ("/cli/new/unusableunusable", test_unusable);
+  g_test_add_func ("/cli/new/detector", test_detector);
   g_test_add_func ("/cli/new/lists", test_lists);
   status = g_test_run ();
   cli_leave ();
