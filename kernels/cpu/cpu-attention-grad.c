@@ -85,15 +85,15 @@ attend_back (const Call *call, const Block *block, Work *w)
       block_logits (call, block, w->queries, w->keys, from, n, w->weights);
       for (int64_t at = 0; at < n; at += PANEL)
         ISA (cpu_product_rows)
-        (rows, w->gradients, TILE, w->values + (from + at) * self->depth, self->depth, w->ds + at / PANEL * TILE,
-         false);
+      (rows, w->gradients, TILE, w->values + (from + at) * self->depth, self->depth, PANEL, w->ds + at / PANEL * TILE,
+       false);
       draw_block (call, block, from, n, &w->drawn);
       drop (&self->dropout, &w->drawn, rows, n, w->ds);
       weight_gradient (rows, n, call->lse_in + first, delta, w->weights, w->ds);
       drop (&self->dropout, &w->drawn, rows, n, w->weights);
       for (int64_t p = 0; p < self->width_panels; p++)
         ISA (cpu_product_rows)
-        (rows, w->ds, TILE, w->keys_across + (p * self->keys + from) * PANEL, n, w->dq + p * TILE, true);
+      (rows, w->ds, TILE, w->keys_across + (p * self->keys + from) * PANEL, n, PANEL, w->dq + p * TILE, true);
       for (int64_t at = 0; at < n; at += PANEL)
         {
           const float *weights = w->weights + at / PANEL * TILE, *ds = w->ds + at / PANEL * TILE;
@@ -102,9 +102,9 @@ attend_back (const Call *call, const Block *block, Work *w)
           int64_t in = n - at < PANEL ? n - at : PANEL;
 
           for (int64_t p = 0; p < self->width_panels; p++)
-            ISA (cpu_product_columns) (in, ds, w->queries + p * TILE, rows, dk + p * PANEL * PANEL, true);
+            ISA (cpu_product_columns) (in, ds, w->queries + p * TILE, rows, PANEL, dk + p * PANEL * PANEL, true);
           for (int64_t p = 0; p < self->depth_panels; p++)
-            ISA (cpu_product_columns) (in, weights, w->gradients + p * TILE, rows, dv + p * PANEL * PANEL, true);
+            ISA (cpu_product_columns) (in, weights, w->gradients + p * TILE, rows, PANEL, dv + p * PANEL * PANEL, true);
         }
     }
   for (int64_t r = 0; r < rows; r++)

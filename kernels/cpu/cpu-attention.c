@@ -100,7 +100,7 @@ attend (const Call *call, const Block *block, const float *keys, const float *va
       drop (&self->dropout, drawn, block->rows, n, s);
       for (int64_t p = 0; p < self->depth_panels; p++)
         ISA (cpu_product_rows)
-        (block->rows, s, TILE, values + (p * self->keys + from) * PANEL, n, sums + p * TILE, true);
+      (block->rows, s, TILE, values + (p * self->keys + from) * PANEL, n, PANEL, sums + p * TILE, true);
     }
   for (int64_t r = 0; r < block->rows; r++)
     {

@@ -111,7 +111,8 @@ block_logits (const Call *call, const Block *block, const float *queries, const 
     {
       int64_t in = n - at < PANEL ? n - at : PANEL;
 
-      ISA (cpu_product_rows) (block->rows, queries, TILE, keys + (from + at) * self->width, self->width, s, false);
+      ISA (cpu_product_rows)
+      (block->rows, queries, TILE, keys + (from + at) * self->width, self->width, PANEL, s, false);
       for (int64_t r = 0; r < block->rows; r++)
         {
           float *row = s + r * PANEL;

@@ -147,7 +147,7 @@ part_products (void *context, int64_t from, int64_t to)
       int64_t rows = self->rows - row < PANEL ? self->rows - row : PANEL;
 
       ISA (cpu_product_columns)
-      (rows, call->taps + row * self->block, call->gradients + panel * self->block * PANEL, call->n,
+      (rows, call->taps + row * self->block, call->gradients + panel * self->block * PANEL, call->n, PANEL,
        call->sums + (panel * self->rows + row) * PANEL, call->pixel > 0);
     }
 }

@@ -4,12 +4,13 @@
 
 #define SLICE 64 /* of the depth, a multiple of PANEL */
 
-/* Computes rows x PANEL sums of a·b over the depth, and adds them to y or stores them there. b [depth][PANEL], y
- * [rows][PANEL]; element (row, d) of a is at row·a_row + d·a_step in a block of PANEL of the depth, and blocks have the
- * stride a_block. Called with constants for rows, a_row, a_step and add, so that all sums are in registers. */
+/* Computes rows x PANEL sums of a·b over the depth, or if it is narrow those of the first LANES columns, and adds them
+ * to y or stores them there. b [depth][PANEL], y [rows][PANEL]; element (row, d) of a is at row·a_row + d·a_step in a
+ * block of PANEL of the depth, and blocks have the stride a_block. Called with constants for rows, a_row, a_step,
+ * narrow and add, so that all sums are in registers. */
 INLINE void
 product (int rows, const float *a, int64_t a_row, int64_t a_step, int64_t a_block, const float *b, int64_t depth,
-         float *y, bool add)
+         bool narrow, float *y, bool add)
 {
   V left[ROWS], right[ROWS];
 
@@ -22,7 +23,7 @@ product (int rows, const float *a, int64_t a_row, int64_t a_step, int64_t a_bloc
 
       for (int64_t d = 0; d < n; d++, b += PANEL)
         {
-          V b0 = *(const V *)b, b1 = *(const V *)(b + LANES);
+          V b0 = *(const V *)b, b1 = narrow ? b0 : *(const V *)(b + LANES);
 
 #pragma GCC unroll 12
           for (int r = 0; r < rows; r++)
@@ -30,7 +31,8 @@ product (int rows, const float *a, int64_t a_row, int64_t a_step, int64_t a_bloc
               float v = a[r * a_row + d * a_step];
 
               left[r] += b0 * v;
-              right[r] += b1 * v;
+              if (!narrow)
+                right[r] += b1 * v;
             }
         }
     }
@@ -40,11 +42,12 @@ product (int rows, const float *a, int64_t a_row, int64_t a_step, int64_t a_bloc
       V *to = (V *)(y + r * PANEL);
 
       if (add)
-        {
-          left[r] += to[0];
-          right[r] += to[1];
-        }
+        left[r] += to[0];
       to[0] = left[r];
+      if (narrow)
+        continue;
+      if (add)
+        right[r] += to[1];
       to[1] = right[r];
     }
 }
@@ -52,15 +55,15 @@ product (int rows, const float *a, int64_t a_row, int64_t a_step, int64_t a_bloc
 #define PRODUCT_CASE(rows)                                                                                             \
   case rows:                                                                                                           \
     if (add)                                                                                                           \
-      product (rows, a, a_row, a_step, a_block, b, depth, y, true);                                                    \
+      product (rows, a, a_row, a_step, a_block, b, depth, narrow, y, true);                                            \
     else                                                                                                               \
-      product (rows, a, a_row, a_step, a_block, b, depth, y, false);                                                   \
+      product (rows, a, a_row, a_step, a_block, b, depth, narrow, y, false);                                           \
     break
 
 /* The same for up to ROWS rows. */
 INLINE void
 product_group (int64_t rows, const float *a, int64_t a_row, int64_t a_step, int64_t a_block, const float *b,
-               int64_t depth, float *y, bool add)
+               int64_t depth, bool narrow, float *y, bool add)
 {
   switch (rows)
     {
@@ -84,7 +87,7 @@ product_group (int64_t rows, const float *a, int64_t a_row, int64_t a_step, int6
 /* The same for any number of rows, in groups of nearly equal size, and in slices of the depth. */
 INLINE void
 product_all (int64_t rows, const float *a, int64_t a_row, int64_t a_step, int64_t a_block, const float *b,
-             int64_t depth, float *y, bool add)
+             int64_t depth, bool narrow, float *y, bool add)
 {
   for (int64_t from = 0; from < depth; from += SLICE)
     {
@@ -95,21 +98,28 @@ product_all (int64_t rows, const float *a, int64_t a_row, int64_t a_step, int64_
           int64_t size = (rows - row + groups - 1) / groups;
 
           product_group (size, a + row * a_row + from / PANEL * a_block, a_row, a_step, a_block, b + from * PANEL, n,
-                         y + row * PANEL, add || from > 0);
+                         narrow, y + row * PANEL, add || from > 0);
           row += size;
         }
     }
 }
 
 void
-ISA (cpu_product_rows) (int64_t rows, const float *a, int64_t a_block, const float *b, int64_t depth, float *y,
-                        bool add)
+ISA (cpu_product_rows) (int64_t rows, const float *a, int64_t a_block, const float *b, int64_t depth, int64_t columns,
+                        float *y, bool add)
 {
-  product_all (rows, a, PANEL, 1, a_block, b, depth, y, add);
+  if (columns <= LANES)
+    product_all (rows, a, PANEL, 1, a_block, b, depth, true, y, add);
+  else
+    product_all (rows, a, PANEL, 1, a_block, b, depth, false, y, add);
 }
 
 void
-ISA (cpu_product_columns) (int64_t rows, const float *a, const float *b, int64_t depth, float *y, bool add)
+ISA (cpu_product_columns) (int64_t rows, const float *a, const float *b, int64_t depth, int64_t columns, float *y,
+                           bool add)
 {
-  product_all (rows, a, 1, PANEL, PANEL * PANEL, b, depth, y, add);
+  if (columns <= LANES)
+    product_all (rows, a, 1, PANEL, PANEL * PANEL, b, depth, true, y, add);
+  else
+    product_all (rows, a, 1, PANEL, PANEL * PANEL, b, depth, false, y, add);
 }

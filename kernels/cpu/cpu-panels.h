@@ -39,14 +39,16 @@ store (float *to, V v, int64_t n)
 }
 
 /* The product of panels, rows x PANEL sums of a·b over the depth, which are added to y or stored there: b
- * [depth][PANEL], y [rows][PANEL]. The depth is cut into slices, so that b's part stays in the first cache; the sums of
- * slices are then added, which is also more accurate than one long sum. */
+ * [depth][PANEL], y [rows][PANEL]. If there are no more than LANES columns, the rest of b is not read, and that of y
+ * not written. The depth is cut into slices, so that b's part stays in the first cache; the sums of slices are then
+ * added, which is also more accurate than one long sum. */
 
 /* a [depth / PANEL][rows][PANEL], with panel stride a_block. */
-void ISA (cpu_product_rows) (int64_t rows, const float *a, int64_t a_block, const float *b, int64_t depth, float *y,
-                             bool add);
+void ISA (cpu_product_rows) (int64_t rows, const float *a, int64_t a_block, const float *b, int64_t depth,
+                             int64_t columns, float *y, bool add);
 
 /* The first `rows` columns of a [depth][PANEL]. */
-void ISA (cpu_product_columns) (int64_t rows, const float *a, const float *b, int64_t depth, float *y, bool add);
+void ISA (cpu_product_columns) (int64_t rows, const float *a, const float *b, int64_t depth, int64_t columns, float *y,
+                                bool add);
 
 #endif

@@ -1,18 +1,26 @@
 /* conv2d_weight_grad by Winograd's algorithm (cpu-winograd.h), NHWC.
  *
- * Tiles of x [N,H,W,C] and of g [N,P,Q,K] are transformed one block at a time; of each block, the products [C,
- * tiles]·[tiles, K] are added to the sums u [positions][K / PANEL][C][PANEL], which are transformed to the filters'
- * gradient at the end. Threads share the tiles of a block and then its products. The blocks depend only on the shape,
- * so every sum has one order for any number of threads. */
+ * The tiles are divided into slots, and the tiles of a slot into blocks. Of each block, the tiles of x [N,H,W,C] and of
+ * g [N,P,Q,K] are transformed, and the products [C, tiles]·[tiles, K] are added to the slot's sums u
+ * [positions][K / PANEL][C][PANEL]. At the end the sums of all slots are added and transformed to the filters'
+ * gradient.
+ *
+ * A thread does whole slots, so that what it transforms is in its own cache when it multiplies. More threads than slots
+ * share the tiles of the blocks of all slots, and then their products. Slots and blocks depend only on the shape, so
+ * every sum has one order for any number of threads. */
 #include "kernels/cpu/cpu-conv-sizes.h"
 #include "kernels/cpu/cpu-winograd-loops.h"
 
 #include <string.h>
 
-#define BLOCK_BYTES (4 * 1024 * 1024) /* of a block's transformed tiles */
-#define BLOCK_MIN   64                /* tiles; in smaller blocks the sums would be read and written too often */
-#define GROUP       8                 /* tiles whose gradient is summed by one thread for the bias */
-#define CHUNK       16                /* input channels of one item of the last transform */
+#define SLOTS_MOST   4
+#define SLOT_MIN     64                /* tiles */
+#define SUMS_BYTES   (768 * 1024)      /* of a slot, if there are several: they stay in a core's second cache */
+#define BLOCK_BYTES  (512 * 1024)      /* of a block's transformed tiles, which do, too */
+#define SHARED_BYTES (4 * 1024 * 1024) /* of a block's transformed tiles if there is one slot */
+#define BLOCK_MIN    64                /* tiles; in smaller blocks the sums would be read and written too often */
+#define GROUP        8                 /* tiles whose gradient is summed by one thread for the bias */
+#define CHUNK        8                 /* input channels of one item of the last transform */
 
 typedef struct
 {
@@ -21,8 +29,10 @@ typedef struct
   int64_t blocks, panels; /* of PANEL channels: of C, of K */
   int step;               /* tiles of step x step outputs */
   int64_t tiles_h, tiles_w, tiles;
+  int64_t slots, slot;                     /* slots of this number of tiles, a multiple of GROUP */
   int64_t block;                           /* tiles of a block, a multiple of GROUP */
   int64_t x_stride, g_stride, sums_stride; /* floats from position to position */
+  int64_t workspace, sums;                 /* floats of a workspace, of a slot's sums */
   bool has_bias;
 } Winograd;
 
@@ -31,75 +41,148 @@ typedef struct
   const Winograd *self;
   const float *x, *g; /* [N,H,W,C]; [N,P,Q,K] */
   float *dw, *dbias;  /* [K,C,3,3]; [K] or NULL */
-  /* Scratch: [panels or blocks · PANEL]; [positions][blocks][block][PANEL]; [positions][panels][block][PANEL];
-   * [positions][panels][C][PANEL]; [block / GROUP][panels · PANEL] and a row for their sum. */
-  float *zeros, *x_tiles, *g_tiles, *sums, *bias;
-  int64_t tile, n; /* the block: its first tile, and the number of its tiles */
+  /* Scratch: [panels or blocks · PANEL]; [threads or slots] workspaces; [slots][positions][panels][C][PANEL];
+   * [slots][panels · PANEL]. */
+  float *zeros, *workspaces, *sums, *bias;
+  int64_t tile; /* of the present blocks of all slots, counted in the slot */
 } Call;
+
+/* Tiles of a slot's block, which begins after `tile` tiles of the slot; [positions][blocks][block][PANEL];
+ * [positions][panels][block][PANEL]; [block / GROUP][panels · PANEL]. */
+typedef struct
+{
+  int64_t first, n;
+  float *x_tiles, *g_tiles, *bias;
+} Block;
+
+static Block
+block_at (const Call *call, int64_t slot, int64_t tile, int64_t workspace)
+{
+  const Winograd *self = call->self;
+  const int64_t end = (slot + 1) * self->slot < self->tiles ? (slot + 1) * self->slot : self->tiles;
+  Block block = { .first = slot * self->slot + tile, .x_tiles = call->workspaces + workspace * self->workspace };
+
+  block.n = end - block.first < self->block ? end - block.first : self->block;
+  block.g_tiles = block.x_tiles + POSITIONS (self->step) * self->x_stride;
+  block.bias = block.g_tiles + POSITIONS (self->step) * self->g_stride;
+  return block;
+}
 
 /* Transforms tile t of the block, and adds the sum of its gradient to bias. */
 INLINE void
-transform_tile (int step, const Call *call, int64_t t, float *bias)
+transform_tile (int step, const Call *call, const Block *block, int64_t t, float *bias)
 {
   const Winograd *self = call->self;
-  int64_t image = (call->tile + t) / (self->tiles_h * self->tiles_w);
-  int64_t place = (call->tile + t) % (self->tiles_h * self->tiles_w);
+  int64_t image = (block->first + t) / (self->tiles_h * self->tiles_w);
+  int64_t place = (block->first + t) % (self->tiles_h * self->tiles_w);
   int64_t top = place / self->tiles_w * step, left = place % self->tiles_w * step;
   Tile tile;
 
   tile_find (&tile, SIDE (step), call->x + image * self->H * self->W * self->C, self->H, self->W, self->C,
              top - self->top, left - self->left, call->zeros);
   for (int64_t c = 0; c < self->C; c += LANES)
-    input_tile (step, &tile, c, self->C - c, call->x_tiles + (c / PANEL * self->block + t) * PANEL + c % PANEL,
+    input_tile (step, &tile, c, self->C - c, block->x_tiles + (c / PANEL * self->block + t) * PANEL + c % PANEL,
                 self->x_stride);
   tile_find (&tile, step, call->g + image * self->P * self->Q * self->K, self->P, self->Q, self->K, top, left,
              call->zeros);
-  for (int64_t c = 0; c < self->panels * PANEL; c += LANES)
+  for (int64_t c = 0; c < self->K; c += LANES)
     *(V *)(bias + c)
-        += gradient_tile (step, &tile, c, self->K - c > 0 ? self->K - c : 0,
-                          call->g_tiles + (c / PANEL * self->block + t) * PANEL + c % PANEL, self->g_stride);
+        += gradient_tile (step, &tile, c, self->K - c,
+                          block->g_tiles + (c / PANEL * self->block + t) * PANEL + c % PANEL, self->g_stride);
 }
 
 static void
-part_tiles (void *context, int64_t from, int64_t to)
+transform_group (const Call *call, const Block *block, int64_t group)
+{
+  const Winograd *self = call->self;
+  float *bias = block->bias + group * self->panels * PANEL;
+
+  memset (bias, 0, (size_t)(self->panels * PANEL) * sizeof (float));
+  for (int64_t t = group * GROUP; t < (group + 1) * GROUP && t < block->n; t++)
+    if (self->step == 4)
+      transform_tile (4, call, block, t, bias);
+    else
+      transform_tile (2, call, block, t, bias);
+}
+
+/* Adds the products of one position and panel of K to the slot's sums, or stores them there. */
+static void
+multiply (const Call *call, const Block *block, int64_t slot, int64_t position, int64_t panel, bool add)
+{
+  const Winograd *self = call->self;
+  const float *x = block->x_tiles + position * self->x_stride;
+  const float *g = block->g_tiles + position * self->g_stride + panel * self->block * PANEL;
+  float *sums = call->sums + slot * self->sums + position * self->sums_stride + panel * self->C * PANEL;
+
+  for (int64_t c = 0; c < self->C; c += PANEL)
+    ISA (cpu_product_columns)
+  (self->C - c < PANEL ? self->C - c : PANEL, x + c * self->block, g, block->n, self->K - panel * PANEL,
+   sums + c * PANEL, add);
+}
+
+static void
+add_bias (const Call *call, const Block *block, int64_t slot)
+{
+  const int64_t width = call->self->panels * PANEL;
+
+  for (int64_t group = 0; group < (block->n + GROUP - 1) / GROUP; group++)
+    for (int64_t c = 0; c < width; c++)
+      call->bias[slot * width + c] += block->bias[group * width + c];
+}
+
+/* Item: a thread's slots. */
+static void
+part_slots (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   const Winograd *self = call->self;
+  const int64_t threads = self->k.threads;
 
-  for (int64_t group = from; group < to; group++)
+  for (int64_t thread = from; thread < to; thread++)
+    for (int64_t slot = self->slots * thread / threads; slot < self->slots * (thread + 1) / threads; slot++)
+      for (int64_t tile = 0; tile < self->slot; tile += self->block)
+        {
+          const Block block = block_at (call, slot, tile, thread);
+
+          for (int64_t group = 0; group * GROUP < block.n; group++)
+            transform_group (call, &block, group);
+          for (int64_t item = 0; item < POSITIONS (self->step) * self->panels && block.n > 0; item++)
+            multiply (call, &block, slot, item / self->panels, item % self->panels, tile > 0);
+          add_bias (call, &block, slot);
+        }
+}
+
+/* Item: a group of tiles of a slot's block. */
+static void
+part_groups (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  const int64_t groups = call->self->block / GROUP;
+
+  for (int64_t item = from; item < to; item++)
     {
-      float *bias = call->bias + group * self->panels * PANEL;
+      const Block block = block_at (call, item / groups, call->tile, item / groups);
 
-      memset (bias, 0, (size_t)(self->panels * PANEL) * sizeof (float));
-      for (int64_t t = group * GROUP; t < (group + 1) * GROUP && t < call->n; t++)
-        if (self->step == 4)
-          transform_tile (4, call, t, bias);
-        else
-          transform_tile (2, call, t, bias);
+      if (item % groups * GROUP < block.n)
+        transform_group (call, &block, item % groups);
     }
 }
 
-/* Item: a panel of K of a position. */
+/* Item: a panel of K of a position of a slot's block. */
 static void
 part_products (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   const Winograd *self = call->self;
+  const int64_t items = POSITIONS (self->step) * self->panels;
 
   for (int64_t item = from; item < to; item++)
     {
-      int64_t position = item / self->panels, panel = item % self->panels;
-      const float *x = call->x_tiles + position * self->x_stride;
-      const float *g = call->g_tiles + position * self->g_stride + panel * self->block * PANEL;
-      float *sums = call->sums + position * self->sums_stride + panel * self->C * PANEL;
+      const int64_t slot = item / items, at = item % items;
+      const Block block = block_at (call, slot, call->tile, slot);
 
-      for (int64_t c = 0; c < self->C; c += PANEL)
-        {
-          const float *a = x + c * self->block;
-          int64_t rows = self->C - c < PANEL ? self->C - c : PANEL;
-
-          ISA (cpu_product_columns) (rows, a, g, call->n, sums + c * PANEL, call->tile > 0);
-        }
+      if (block.n > 0)
+        multiply (call, &block, slot, at / self->panels, at % self->panels, call->tile > 0);
     }
 }
 
@@ -124,11 +207,18 @@ part_filters (void *context, int64_t from, int64_t to)
           for (int64_t c = 0; c < n; c++)
             {
               const float *sums = call->sums + (panel * self->C + first + c) * PANEL + lane;
+              V total[POSITIONS (MAX_STEP)];
 
+              for (int p = 0; p < POSITIONS (self->step); p++)
+                {
+                  total[p] = *(const V *)(sums + p * self->sums_stride);
+                  for (int64_t slot = 1; slot < self->slots; slot++)
+                    total[p] += *(const V *)(sums + slot * self->sums + p * self->sums_stride);
+                }
               if (self->step == 4)
-                filter_gradient_tile (4, sums, self->sums_stride, taps + c * 9);
+                filter_gradient_tile (4, (const float *)total, LANES, taps + c * 9);
               else
-                filter_gradient_tile (2, sums, self->sums_stride, taps + c * 9);
+                filter_gradient_tile (2, (const float *)total, LANES, taps + c * 9);
             }
           for (int64_t k = 0; k < LANES && column + k < self->K; k++)
             {
@@ -146,32 +236,34 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
 {
   Winograd *self = (Winograd *)k;
   Call call = { .self = self, .g = b[0], .x = b[1], .dw = b[2], .dbias = self->has_bias ? b[3] : NULL };
-  int64_t groups = self->block / GROUP, width = self->panels * PANEL, positions = POSITIONS (self->step),
-          zeros = (self->blocks > self->panels ? self->blocks : self->panels) * PANEL;
-  float *total;
+  int64_t width = self->panels * PANEL, zeros = (self->blocks > self->panels ? self->blocks : self->panels) * PANEL;
 
   call.zeros = b[k->n_in + k->n_out];
-  call.x_tiles = call.zeros + zeros;
-  call.g_tiles = call.x_tiles + positions * self->x_stride;
-  call.sums = call.g_tiles + positions * self->g_stride;
-  call.bias = call.sums + positions * self->sums_stride;
-  total = call.bias + groups * width;
-  memset (call.zeros, 0, (size_t)zeros * sizeof (float));
-  memset (total, 0, (size_t)width * sizeof (float));
-  for (call.tile = 0; call.tile < self->tiles; call.tile += self->block)
-    {
-      int64_t n = self->tiles - call.tile < self->block ? self->tiles - call.tile : self->block;
+  call.bias = call.zeros + zeros;
+  call.sums = call.bias + self->slots * width;
+  call.workspaces = call.sums + self->slots * self->sums;
+  memset (call.zeros, 0, (size_t)(zeros + self->slots * width) * sizeof (float));
+  if (k->threads <= self->slots)
+    cpu_parallel (k->threads, k->threads, part_slots, &call);
+  else
+    for (call.tile = 0; call.tile < self->slot; call.tile += self->block)
+      {
+        cpu_parallel (k->threads, self->slots * (self->block / GROUP), part_groups, &call);
+        cpu_parallel (k->threads, self->slots * POSITIONS (self->step) * self->panels, part_products, &call);
+        for (int64_t slot = 0; slot < self->slots; slot++)
+          {
+            const Block block = block_at (&call, slot, call.tile, slot);
 
-      call.n = n;
-      cpu_parallel (k->threads, (n + GROUP - 1) / GROUP, part_tiles, &call);
-      cpu_parallel (k->threads, positions * self->panels, part_products, &call);
-      for (int64_t group = 0; group < (n + GROUP - 1) / GROUP && self->has_bias; group++)
-        for (int64_t c = 0; c < width; c++)
-          total[c] += call.bias[group * width + c];
-    }
+            add_bias (&call, &block, slot);
+          }
+      }
   cpu_parallel (k->threads, self->panels * ((self->C + CHUNK - 1) / CHUNK), part_filters, &call);
-  if (self->has_bias)
-    memcpy (call.dbias, total, (size_t)self->K * sizeof (float));
+  for (int64_t c = 0; c < self->K && self->has_bias; c++)
+    {
+      call.dbias[c] = call.bias[c];
+      for (int64_t slot = 1; slot < self->slots; slot++)
+        call.dbias[c] += call.bias[slot * width + c];
+    }
   return LOOM_STATUS_OK;
 }
 
@@ -181,7 +273,8 @@ ISA (cpu_winograd_weight_grad) (LoomDevice *device, const LoomKernelSpec *spec, 
 {
   const LoomConv2dAttrs *a = spec->attrs;
   const LoomTensorDesc *x = &spec->in[1], *y = &spec->in[0];
-  int64_t wide;
+  int64_t wide, positions, workspaces;
+  bool is_small;
   Winograd *self;
 
   if (!ISA (cpu_winograd_fits) (spec, x, &spec->out[0], y))
@@ -194,22 +287,29 @@ ISA (cpu_winograd_weight_grad) (LoomDevice *device, const LoomKernelSpec *spec, 
   self->blocks = (self->C + PANEL - 1) / PANEL;
   self->panels = (self->K + PANEL - 1) / PANEL;
   self->step = ISA (cpu_winograd_step) (y);
+  positions = POSITIONS (self->step);
   self->tiles_h = (self->P + self->step - 1) / self->step;
   self->tiles_w = (self->Q + self->step - 1) / self->step;
   self->tiles = self->N * self->tiles_h * self->tiles_w;
-  self->block
-      = BLOCK_BYTES / (POSITIONS (self->step) * (self->blocks + self->panels) * PANEL * (int64_t)sizeof (float));
+  self->sums_stride = (self->panels * self->C + 1) * PANEL;
+  self->sums = positions * self->sums_stride;
+  is_small = self->sums * (int64_t)sizeof (float) <= SUMS_BYTES;
+  self->slots = self->tiles / SLOT_MIN < SLOTS_MOST ? self->tiles / SLOT_MIN : SLOTS_MOST;
+  self->slots = self->slots < 1 || !is_small ? 1 : self->slots;
+  self->slot = ((self->tiles + self->slots - 1) / self->slots + GROUP - 1) / GROUP * GROUP;
+  self->slots = (self->tiles + self->slot - 1) / self->slot;
+  self->block = (is_small ? BLOCK_BYTES : SHARED_BYTES)
+                / (positions * (self->blocks + self->panels) * PANEL * (int64_t)sizeof (float));
   self->block = self->block < BLOCK_MIN ? BLOCK_MIN : self->block;
-  self->block = self->block < self->tiles ? self->block : self->tiles;
-  self->block = (self->block + GROUP - 1) / GROUP * GROUP;
+  self->block = self->block < self->slot ? self->block / GROUP * GROUP : self->slot;
   /* One panel more, so that the positions of a tile are not all in the same sets of the caches. */
   self->x_stride = (self->blocks * self->block + 1) * PANEL;
   self->g_stride = (self->panels * self->block + 1) * PANEL;
-  self->sums_stride = (self->panels * self->C + 1) * PANEL;
+  self->workspace = positions * (self->x_stride + self->g_stride) + self->block / GROUP * self->panels * PANEL;
+  workspaces = self->k.threads < self->slots ? self->k.threads : self->slots;
   wide = self->blocks > self->panels ? self->blocks : self->panels;
   self->k.base.scratch_bytes
-      = (size_t)(wide * PANEL + POSITIONS (self->step) * (self->x_stride + self->g_stride + self->sums_stride)
-                 + (self->block / GROUP + 1) * self->panels * PANEL)
+      = (size_t)(wide * PANEL + self->slots * (self->sums + self->panels * PANEL) + workspaces * self->workspace)
         * sizeof (float);
   self->k.base.name = "own winograd";
   *kernel = &self->k;

@@ -56,7 +56,7 @@ part_filters (void *context, int64_t from, int64_t to)
       int64_t panel = item / chunks, first = item % chunks * CHUNK;
       int64_t n = depth - first < CHUNK ? depth - first : CHUNK;
 
-      for (int64_t lane = 0; lane < PANEL; lane += LANES)
+      for (int64_t lane = 0; lane < PANEL && panel * PANEL + lane < columns; lane += LANES)
         {
           int64_t column = panel * PANEL + lane;
           int64_t there = columns - column < LANES ? columns - column : LANES;
@@ -172,9 +172,10 @@ part_tiles (void *context, int64_t from, int64_t to)
           for (int64_t position = 0; position < positions; position++)
             for (int64_t panel = 0; panel < self->panels; panel++)
               ISA (cpu_product_rows)
-              (n, input + position * self->input_stride, self->block * PANEL,
-               call->filters + position * self->filter_stride + panel * self->depth * PANEL, self->depth,
-               products + position * self->product_stride + panel * self->block * PANEL, false);
+          (n, input + position * self->input_stride, self->block * PANEL,
+           call->filters + position * self->filter_stride + panel * self->depth * PANEL, self->depth,
+           self->columns - panel * PANEL, products + position * self->product_stride + panel * self->block * PANEL,
+           false);
           if (self->step == 4)
             transform_output (4, call, tile, n, products);
           else
@@ -224,7 +225,7 @@ ISA (cpu_winograd_flops) (const LoomKernelSpec *spec)
   int64_t columns = input_grad ? w->dim[1] : w->dim[0], depth = input_grad ? w->dim[0] : w->dim[1];
 
   return 2.0 * (double)multiplications (tiled, ISA (cpu_winograd_step) (tiled)) * (double)depth
-         * (double)((columns + PANEL - 1) / PANEL * PANEL);
+         * (double)((columns + LANES - 1) / LANES * LANES);
 }
 
 /* True if the parts of tiles outside the image and the transforms cost less than the saved multiplications. Measured
@@ -235,7 +236,7 @@ is_profitable (const LoomTensorDesc *x, const LoomTensorDesc *y)
   int step = ISA (cpu_winograd_step) (y);
   int64_t tiles = multiplications (y, step) / POSITIONS (step), pixels = y->dim[0] * y->dim[2] * y->dim[3];
 
-  return x->dim[1] >= 32 && y->dim[1] >= 32 && tiles >= 64 && tiles * POSITIONS (step) * 2 <= pixels * 9
+  return x->dim[1] >= 16 && y->dim[1] >= 16 && tiles >= 64 && tiles * POSITIONS (step) * 2 <= pixels * 9
          && x->dim[1] * y->dim[1] * POSITIONS (step) * (int64_t)sizeof (float) <= FILTERS_MAX;
 }
 

@@ -19,7 +19,8 @@ typedef struct
 } Case;
 
 /* Sizes: one tile and parts of tiles; channels of one vector, of several, and with remainders; more tiles than a block
- * has; all paddings, also different ones at each edge. */
+ * has; several slots of the weights' gradient, of one block and of several; all paddings, also different ones at each
+ * edge. */
 static const Case cases[] = {
   { 1, 16, 4, 4, 16, { 1, 1, 1, 1 }, TRUE, LOOM_SCALAR_ID },
   { 1, 2, 3, 3, 1, { 0, 0, 0, 0 }, TRUE, LOOM_SCALAR_ID },
@@ -33,6 +34,8 @@ static const Case cases[] = {
   { 150, 32, 4, 4, 32, { 1, 1, 1, 1 }, TRUE, LOOM_SCALAR_ID },
   { 3, 32, 30, 34, 64, { 1, 1, 1, 1 }, TRUE, LOOM_SCALAR_RELU },
   { 3, 160, 8, 8, 257, { 1, 1, 1, 1 }, FALSE, LOOM_SCALAR_ID },
+  { 17, 16, 14, 14, 40, { 1, 1, 1, 1 }, TRUE, LOOM_SCALAR_ID },
+  { 40, 33, 14, 14, 48, { 1, 1, 1, 1 }, TRUE, LOOM_SCALAR_ID },
   { 99, 160, 2, 2, 80, { 1, 1, 1, 1 }, FALSE, LOOM_SCALAR_ID },
 };
 
@@ -136,20 +139,23 @@ test_norm (void)
   machine_close (&ref);
 }
 
-/* The same bits with any number of threads, and again. */
+/* The same bits again, and with any number of threads: fewer than slots of the weights' gradient, as many, and more. */
 static void
 test_bits (void)
 {
-  Machine machine[2] = { machine_open (loom_backend_cpu (), 1), machine_open (loom_backend_cpu (), 2) };
+  static const int threads[] = { 2, 1, 2, 3, 4, 9 };
+  Machine machine[G_N_ELEMENTS (threads)];
 
+  for (guint m = 0; m < G_N_ELEMENTS (threads); m++)
+    machine[m] = machine_open (loom_backend_cpu (), threads[m]);
   for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
     for (int pass = 0; pass < 3; pass++)
       {
         Sample s = sample_of (&cases[i], pass, LOOM_CONV_WINOGRAD);
         float **inputs = sample_inputs (&s);
-        Result first = sample_run (&machine[1], &s, inputs, LOOM_F32, LOOM_LAYOUT_NHWC, -1);
+        Result first = sample_run (&machine[0], &s, inputs, LOOM_F32, LOOM_LAYOUT_NHWC, -1);
 
-        for (int m = 0; m < 2; m++)
+        for (guint m = 1; m < G_N_ELEMENTS (threads); m++)
           {
             Result other = sample_run (&machine[m], &s, inputs, LOOM_F32, LOOM_LAYOUT_NHWC, -1);
 
@@ -161,8 +167,8 @@ test_bits (void)
         result_clear (&first);
         inputs_free (&s, inputs);
       }
-  machine_close (&machine[0]);
-  machine_close (&machine[1]);
+  for (guint m = 0; m < G_N_ELEMENTS (threads); m++)
+    machine_close (&machine[m]);
 }
 
 /* A pixel that is not finite reaches all the outputs of its tiles as NaN, at least all that a direct convolution
@@ -211,7 +217,8 @@ test_choice (void)
     { { 32, 64, 16, 16, 64, { 1, 1, 1, 1 }, TRUE }, LOOM_CONV_AUTO, TRUE },
     { { 64, 32, 2, 2, 32, { 1, 1, 1, 1 }, FALSE }, LOOM_CONV_AUTO, TRUE },
     { { 32, 64, 16, 16, 64, { 1, 1, 1, 1 }, TRUE }, LOOM_CONV_DIRECT, FALSE },
-    { { 32, 16, 16, 16, 64, { 1, 1, 1, 1 }, TRUE }, LOOM_CONV_AUTO, FALSE },
+    { { 64, 16, 14, 14, 32, { 1, 1, 1, 1 }, TRUE }, LOOM_CONV_AUTO, TRUE },
+    { { 32, 8, 16, 16, 64, { 1, 1, 1, 1 }, TRUE }, LOOM_CONV_AUTO, FALSE },
     { { 1, 64, 16, 16, 64, { 1, 1, 1, 1 }, TRUE }, LOOM_CONV_AUTO, FALSE },
     { { 64, 1024, 4, 4, 1024, { 1, 1, 1, 1 }, FALSE }, LOOM_CONV_AUTO, FALSE },
   };
