@@ -21,7 +21,7 @@
 #include "kernels/dtype.h"
 #include "kernels/scalar.h"
 
-#define LOOM_BACKEND_ABI 7
+#define LOOM_BACKEND_ABI 8
 #define LOOM_MAX_RANK    8
 
 typedef enum
@@ -729,6 +729,13 @@ typedef struct
   LoomStatus (*capture_end) (LoomDevice *device, LoomStream *stream, void **graph, LoomMessage *message);
   LoomStatus (*graph_launch) (LoomDevice *device, void *graph, LoomStream *stream, LoomMessage *message);
   void (*graph_free) (LoomDevice *device, void *graph);
+
+  /* Optional, both or neither: several parts of a device's work at the same time, which need nothing of each other.
+   * part_open() opens a device whose kernels run on one thread, and which device_close() closes. run_parts() calls
+   * run (context, i) for i from 0 to n-1, on the device's threads, and returns after the last; run() may run kernels of
+   * devices that part_open() opened. */
+  LoomStatus (*part_open) (LoomDevice *device, LoomDevice **part, LoomMessage *message);
+  void (*run_parts) (LoomDevice *device, int n, void (*run) (void *context, int part), void *context);
 } LoomBackend;
 
 /* The built-in back ends. */

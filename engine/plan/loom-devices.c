@@ -212,34 +212,60 @@ list_names (LoomDevices *devices)
   return g_strjoinv (", ", (char **)names->pdata);
 }
 
+/* Adds an open device under a name. */
+static LoomPlanDevice *
+add_open (LoomDevices *devices, const LoomBackend *backend, LoomDevice *device, const char *name)
+{
+  LoomPlanDevice *d = g_new0 (LoomPlanDevice, 1);
+
+  d->backend = backend;
+  d->tools = g_hash_table_lookup (devices->tools, backend->name);
+  d->device = device;
+  backend->device_info (device, &d->info);
+  if (devices->costs == NULL)
+    devices->costs = loom_cost_table_new_default ();
+  d->costs = loom_cost_table_ref (devices->costs);
+  d->cost_key = loom_cost_device_key (backend->name, &d->info);
+  d->name = g_strdup (name);
+  g_ptr_array_add (devices->open, d);
+  return d;
+}
+
 /* Opens the device of a back end, and adds it under a name. */
 static LoomPlanDevice *
 add_device (LoomDevices *devices, const LoomBackend *backend, int index, const char *name, GError **error)
 {
   LoomMessage message = { "" };
-  LoomPlanDevice *d = g_new0 (LoomPlanDevice, 1);
-  LoomStatus status;
+  LoomDevice *device;
+  LoomPlanDevice *d;
+  LoomStatus status = backend->device_open (index, devices->threads, &device, &message);
 
-  d->backend = backend;
-  d->tools = g_hash_table_lookup (devices->tools, backend->name);
-  status = backend->device_open (index, devices->threads, &d->device, &message);
   if (status != LOOM_STATUS_OK)
     {
       g_autofree char *where = g_strdup_printf ("Device %s cannot be used", name);
 
       loom_plan_device_error (status, where, message.text, error);
-      g_free (d);
       return NULL;
     }
-  backend->device_info (d->device, &d->info);
-  if (devices->costs == NULL)
-    devices->costs = loom_cost_table_new_default ();
-  d->costs = loom_cost_table_ref (devices->costs);
-  d->cost_key = loom_cost_device_key (backend->name, &d->info);
+  d = add_open (devices, backend, device, name);
   loom_cost_table_check_device (d->costs, backend->name, d->cost_key);
-  d->name = g_strdup (name);
-  g_ptr_array_add (devices->open, d);
   return d;
+}
+
+LoomDevices *
+loom_devices_new_part (LoomDevices *devices, const LoomPlanDevice *device)
+{
+  LoomMessage message = { "" };
+  LoomDevices *part;
+  LoomDevice *opened;
+
+  if (device->backend->part_open == NULL
+      || device->backend->part_open (device->device, &opened, &message) != LOOM_STATUS_OK)
+    return NULL;
+  part = loom_devices_new (1);
+  part->costs = loom_cost_table_ref (device->costs);
+  add_open (part, device->backend, opened, device->name);
+  return part;
 }
 
 static LoomPlanDevice *

@@ -34,6 +34,9 @@ LoomCostTable *loom_devices_costs (LoomDevices *devices);
 void loom_devices_set_costs (LoomDevices *devices, LoomCostTable *costs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomDevices, loom_devices_unref)
 LoomPlanDevice *loom_devices_get (LoomDevices *devices, const char *name, GError **error);
+/* A registry whose device of this name runs its kernels on one thread, within run_parts() of `device`. NULL if the back
+ * end has no parts, or an error, which is not reported: the device itself then does the work. */
+LoomDevices *loom_devices_new_part (LoomDevices *devices, const LoomPlanDevice *device);
 /* Adds a device that this machine lacks, for plans that are made to be read: it has the kernels of the processor and
  * this title and memory, in bytes. name: "cuda:0". Errors: those of the device cpu. */
 gboolean

@@ -101,7 +101,7 @@ plan_schedule_fix (PlanSchedule *s, char *scratch, LoomMessage *message)
     {
       PlanBody *b = s->body[k];
 
-      place (b, scratch + s->arena, scratch + s->once, s->site);
+      place (b, scratch + b->arena_at, scratch + b->once_at, s->site);
       for (guint i = 0; i < b->n_in; i++)
         if (b->in[i].is_fixed)
           plan_body_set (&b->in[i], scratch + b->in[i].offset);

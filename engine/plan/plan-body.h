@@ -41,8 +41,9 @@ typedef struct
   const LoomPlanDevice *device;
   guint n_in, n_out, n_calls, n_setup;
   PlanBodyPort *in, *out;
-  gsize arena_bytes, once_bytes; /* the memory that it needs, and … */
-  char *arena, *once;            /* … has: for values, and for results of setup instructions */
+  gsize arena_bytes, once_bytes; /* the memory that it needs, for values and for results of setup instructions, … */
+  gsize arena_at, once_at;       /* … its offsets in scratch, which bodies that run in turn may share, … */
+  char *arena, *once;            /* … and its addresses */
   PlanBodyCall *calls;
   void **all_buffers;
 } PlanBody;
@@ -71,8 +72,7 @@ typedef struct
   LoomKernel base;
   guint n_bodies;
   PlanBody **body;
-  gsize arena, once; /* offsets in scratch, of the memory that bodies use in turn */
-  char *scratch;     /* the memory and the site for which fixed addresses were set */
+  char *scratch; /* the memory and the site for which fixed addresses were set */
   gint64 site;
 } PlanSchedule;
 

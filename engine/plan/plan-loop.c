@@ -9,8 +9,18 @@
  *
  * A stacked result may be a carried value at the beginning of each iteration, which the gradients of recurrent cells
  * read. Iterations write it to the next row (BUFFER_NEXT_ROW). If another stacked result has these rows already, all
- * but the first are copied at once after the loop. */
+ * but the first are copied at once after the loop.
+ *
+ * Where samples need nothing of each other, which holds for recurrent cells, and a processor has several threads, each
+ * thread runs the loop for a part of the samples, without waiting for the others in every kernel. A part's rows are
+ * neighbours in the rows of all samples. */
 #include "engine/plan/plan-body.h"
+
+#include "engine/program/loom-partition.h"
+
+#define PART_SAMPLES   8             /* of a part, at least: products of fewer rows are slow */
+#define PART_WHOLE     (1024 * 1024) /* bytes of weights, at most: each thread reads all of them in each iteration */
+#define PARTS_ELEMENTS 16384         /* that all iterations compute at least, so that starting threads pays */
 
 typedef enum
 {
@@ -27,6 +37,7 @@ typedef struct
   BufferKind kind;
   gsize bytes;
   PlanBodyPort *port;
+  gsize row, offset;       /* bytes of a row of all parts, and from there to the row of this part */
   guint buffer;            /* index of the loop's operand or result: operands first */
   guint row_owner;         /* BUFFER_SHARED_ROW, BUFFER_NEXT_ROW: the output that owns the rows */
   gboolean is_copied_once; /* a shifted stacked result: only the first iteration copies its row */
@@ -39,20 +50,33 @@ typedef struct
   int source;
 } BodyBuffer;
 
+/* A part of the samples, or all of them. */
+typedef struct
+{
+  PlanBody *body;
+  const LoomScanAttrs *attrs;
+  LoomProgram *program; /* the body for the part's samples */
+  guint n_in, n_out;
+  BodyBuffer *in, *out;
+  char *scratch; /* of the loop */
+  LoomStatus status;
+  LoomMessage message;
+} Part;
+
 typedef struct
 {
   PlanSchedule s;
-  PlanBody *body; /* its only one */
+  LoomDevices *devices; /* of parts; NULL: there is one part */
+  const LoomPlanDevice *device;
   LoomScanAttrs attrs;
-  guint n_in, n_out;
-  BodyBuffer *in, *out;
+  Part *part;
   char *name;
 } Loop;
 
 static gboolean
-is_carried (const Loop *b, guint k)
+is_carried (const Part *b, guint k)
 {
-  return k < b->attrs.n_carried;
+  return k < b->attrs->n_carried;
 }
 
 /* ---- buffers ----------------------------------------------------------------- */
@@ -60,7 +84,7 @@ is_carried (const Loop *b, guint k)
 /* The input that shares its bytes with a value of the body, or ~output for the output that kernels write to; G_MAXINT:
  * neither, since the value has a fixed address. */
 static int
-find_source (const Loop *b, guint o)
+find_source (const Part *b, guint o)
 {
   guint root = plan_body_root (b->body, b->out[o].port->value);
 
@@ -74,7 +98,7 @@ find_source (const Loop *b, guint o)
 }
 
 static gboolean
-is_made_each_iteration (const Loop *b, guint value)
+is_made_each_iteration (const Part *b, guint value)
 {
   const LoomPlan *plan = b->body->plan;
 
@@ -83,19 +107,19 @@ is_made_each_iteration (const Loop *b, guint value)
 
 /* TRUE if kernels can read and write rows of this size in place. CPU kernels accept any alignment. */
 static gboolean
-can_use_rows (const Loop *b, gsize bytes)
+can_use_rows (const Part *b, gsize bytes)
 {
   return b->body->device->info.host_memory || bytes % PLAN_BODY_ALIGNMENT == 0;
 }
 
 static void
-assign_input_buffers (Loop *b, gsize *scratch)
+assign_input_buffers (Part *b, gsize *scratch)
 {
   for (guint i = 0; i < b->n_in; i++)
     {
       BodyBuffer *p = &b->in[i];
-      const LoomProgram *program = b->attrs.body;
-      gboolean is_row = !is_carried (b, i) && i < b->attrs.n_carried + b->attrs.n_sequences;
+      const LoomProgram *program = b->program;
+      gboolean is_row = !is_carried (b, i) && i < b->attrs->n_carried + b->attrs->n_sequences;
 
       p->port = &b->body->in[i];
       p->buffer = i;
@@ -112,11 +136,11 @@ assign_input_buffers (Loop *b, gsize *scratch)
 /* Makes kernels write each computed value directly to one of the results that have this value: to a stacked result if
  * its rows can be used in place, else to another one. */
 static void
-choose_written (Loop *b)
+choose_written (Part *b)
 {
   for (guint k = 0; k < b->n_out; k++)
     {
-      guint o = (k + b->attrs.n_carried) % b->n_out;
+      guint o = (k + b->attrs->n_carried) % b->n_out;
       BodyBuffer *p = &b->out[o];
 
       p->port = &b->body->out[o];
@@ -132,9 +156,9 @@ choose_written (Loop *b)
 
 /* Finds stacked results whose rows are a carried value at the beginning of the iterations. */
 static void
-find_shifted (Loop *b)
+find_shifted (Part *b)
 {
-  for (guint o = b->attrs.n_carried; o < b->n_out; o++)
+  for (guint o = b->attrs->n_carried; o < b->n_out; o++)
     {
       BodyBuffer *p = &b->out[o], *carried;
 
@@ -160,7 +184,7 @@ find_shifted (Loop *b)
 /* Chooses the memory of outputs that kernels do not write in place: they are copied, except that a carried value that
  * equals a stacked result shares its row. */
 static void
-assign_output_buffers (Loop *b, gsize *scratch)
+assign_output_buffers (Part *b, gsize *scratch)
 {
   choose_written (b);
   for (guint o = 0; o < b->n_out; o++)
@@ -174,14 +198,14 @@ assign_output_buffers (Loop *b, gsize *scratch)
       p->row_owner = (guint)~p->source;
     }
   find_shifted (b);
-  for (guint o = 0; o < b->attrs.n_carried; o++)
+  for (guint o = 0; o < b->attrs->n_carried; o++)
     if (b->out[o].kind == BUFFER_ALTERNATE)
       b->out[o].scratch = plan_schedule_reserve (scratch, b->out[o].bytes);
 }
 
 /* The number of copies in each iteration but the first. */
 static guint
-count_copies (const Loop *b)
+count_copies (const Part *b)
 {
   guint n = 0;
 
@@ -195,41 +219,41 @@ count_copies (const Loop *b)
 /* ---- execution ---------------------------------------------------------------- */
 
 static LoomStatus
-copy (const Loop *b, LoomStream *stream, void *to, const void *from, gsize bytes, LoomMessage *message)
+copy (const Part *b, LoomStream *stream, void *to, const void *from, gsize bytes, LoomMessage *message)
 {
   return plan_body_copy (b->body->device, stream, to, from, bytes, LOOM_COPY_WITHIN, message);
 }
 
 static char *
-row_address (const Loop *b, void *const *buffers, const BodyBuffer *p, gint64 i)
+row_address (const Part *b, void *const *buffers, const BodyBuffer *p, gint64 i)
 {
-  gint64 row = b->attrs.reverse ? b->attrs.length - 1 - i : i;
+  gint64 row = b->attrs->reverse ? b->attrs->length - 1 - i : i;
 
-  return (char *)buffers[p->buffer] + (gsize)row * p->bytes;
+  return (char *)buffers[p->buffer] + (gsize)row * p->row + p->offset;
 }
 
 /* The address at which iteration i stores a carried value. The last iteration writes to the loop's result. */
 static char *
-carried_address (const Loop *b, void *const *buffers, guint k, gint64 i)
+carried_address (const Part *b, void *const *buffers, guint k, gint64 i)
 {
   const BodyBuffer *p = &b->out[k];
 
   if (p->kind == BUFFER_SHARED_ROW)
     return row_address (b, buffers, &b->out[p->row_owner], i);
-  if (p->kind == BUFFER_NEXT_ROW && i + 1 < b->attrs.length)
+  if (p->kind == BUFFER_NEXT_ROW && i + 1 < b->attrs->length)
     return row_address (b, buffers, &b->out[p->row_owner], i + 1);
-  return (b->attrs.length - 1 - i) % 2 == 0 ? buffers[p->buffer] : b->s.scratch + p->scratch;
+  return (b->attrs->length - 1 - i) % 2 == 0 ? (char *)buffers[p->buffer] + p->offset : b->scratch + p->scratch;
 }
 
 static LoomStatus
-set_row_addresses (Loop *b, LoomStream *stream, void *const *buffers, gint64 i, LoomMessage *message)
+set_row_addresses (Part *b, LoomStream *stream, void *const *buffers, gint64 i, LoomMessage *message)
 {
   LoomStatus status = LOOM_STATUS_OK;
 
   for (guint k = 0; k < b->n_in && status == LOOM_STATUS_OK; k++)
     {
       BodyBuffer *p = &b->in[k];
-      char *from = buffers[p->buffer];
+      char *from = (char *)buffers[p->buffer] + p->offset;
 
       if (p->kind == BUFFER_ROW)
         from = row_address (b, buffers, p, i);
@@ -247,7 +271,7 @@ set_row_addresses (Loop *b, LoomStream *stream, void *const *buffers, gint64 i, 
 }
 
 static LoomStatus
-copy_results (Loop *b, LoomStream *stream, gint64 i, LoomMessage *message)
+copy_results (Part *b, LoomStream *stream, gint64 i, LoomMessage *message)
 {
   LoomStatus status = LOOM_STATUS_OK;
 
@@ -269,35 +293,38 @@ copy_results (Loop *b, LoomStream *stream, gint64 i, LoomMessage *message)
 
 /* Copies the rows of stacked results that equal another result's rows shifted by one iteration. */
 static LoomStatus
-copy_shifted (const Loop *b, LoomStream *stream, void *const *buffers, LoomMessage *message)
+copy_shifted (const Part *b, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
   LoomStatus status = LOOM_STATUS_OK;
 
-  for (guint o = b->attrs.n_carried; o < b->n_out && status == LOOM_STATUS_OK; o++)
+  for (guint o = b->attrs->n_carried; o < b->n_out && status == LOOM_STATUS_OK; o++)
     {
       const BodyBuffer *p = &b->out[o];
-      char *to = buffers[p->buffer];
-      const char *from;
+      const BodyBuffer *from = p->shifted != G_MAXUINT ? &b->out[p->shifted] : NULL;
 
-      if (!p->is_copied_once || p->shifted == G_MAXUINT)
+      const gint64 last = b->attrs->length - 1;
+
+      if (from == NULL || !p->is_copied_once)
         continue;
-      from = buffers[b->out[p->shifted].buffer];
-      status = copy (b, stream, b->attrs.reverse ? to : to + p->bytes, b->attrs.reverse ? from + p->bytes : from,
-                     (gsize)(b->attrs.length - 1) * p->bytes, message);
+      if (p->row == p->bytes) /* rows lie side by side */
+        status
+            = copy (b, stream, row_address (b, buffers, p, b->attrs->reverse ? last : 1),
+                    row_address (b, buffers, from, b->attrs->reverse ? last - 1 : 0), (gsize)last * p->bytes, message);
+      else
+        for (gint64 i = 1; i <= last && status == LOOM_STATUS_OK; i++)
+          status = copy (b, stream, row_address (b, buffers, p, i), row_address (b, buffers, from, i - 1), p->bytes,
+                         message);
     }
   return status;
 }
 
 static LoomStatus
-run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
+run_part (Part *b, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
-  Loop *b = (Loop *)self;
-  LoomStatus status = plan_schedule_fix (&b->s, buffers[b->n_in + b->n_out], message);
-
   /* Recomputes the body's setup results, because other instructions use their memory between steps. */
-  if (status == LOOM_STATUS_OK)
-    status = plan_body_run (b->body, stream, 0, b->body->n_setup, message);
-  for (gint64 i = 0; i < b->attrs.length && status == LOOM_STATUS_OK; i++)
+  LoomStatus status = plan_body_run (b->body, stream, 0, b->body->n_setup, message);
+
+  for (gint64 i = 0; i < b->attrs->length && status == LOOM_STATUS_OK; i++)
     {
       status = set_row_addresses (b, stream, buffers, i, message);
       if (status == LOOM_STATUS_OK)
@@ -307,9 +334,49 @@ run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *me
     }
   if (status == LOOM_STATUS_OK)
     status = copy_shifted (b, stream, buffers, message);
-  for (guint k = 0; k < b->attrs.n_carried && status == LOOM_STATUS_OK; k++)
+  for (guint k = 0; k < b->attrs->n_carried && status == LOOM_STATUS_OK; k++)
     if (b->out[k].kind == BUFFER_SHARED_ROW)
-      status = copy (b, stream, buffers[b->out[k].buffer], b->out[k].port->at, b->out[k].bytes, message);
+      status = copy (b, stream, (char *)buffers[b->out[k].buffer] + b->out[k].offset, b->out[k].port->at,
+                     b->out[k].bytes, message);
+  return status;
+}
+
+typedef struct
+{
+  Loop *loop;
+  void *const *buffers;
+} Run;
+
+static void
+run_nth_part (void *context, int part)
+{
+  const Run *run = context;
+  Part *b = &run->loop->part[part];
+
+  b->status = run_part (b, NULL, run->buffers, &b->message);
+}
+
+static LoomStatus
+run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  Loop *b = (Loop *)self;
+  char *scratch = buffers[b->part->n_in + b->part->n_out];
+  LoomStatus status = plan_schedule_fix (&b->s, scratch, message);
+  Run context = { b, buffers };
+
+  if (status != LOOM_STATUS_OK)
+    return status;
+  for (guint k = 0; k < b->s.n_bodies; k++)
+    b->part[k].scratch = scratch;
+  if (b->devices == NULL)
+    return run_part (b->part, stream, buffers, message);
+  b->device->backend->run_parts (b->device->device, (int)b->s.n_bodies, run_nth_part, &context);
+  for (guint k = 0; k < b->s.n_bodies && status == LOOM_STATUS_OK; k++)
+    if (b->part[k].status != LOOM_STATUS_OK)
+      {
+        status = b->part[k].status;
+        *message = b->part[k].message;
+      }
   return status;
 }
 
@@ -320,12 +387,105 @@ loop_free (LoomKernel *self)
 {
   Loop *b = (Loop *)self;
 
-  plan_body_free (b->body);
+  for (guint k = 0; k < b->s.n_bodies; k++)
+    {
+      plan_body_free (b->part[k].body);
+      loom_program_unref (b->part[k].program);
+      g_free (b->part[k].in);
+      g_free (b->part[k].out);
+    }
+  loom_devices_unref (b->devices);
   loom_program_unref (b->attrs.body);
-  g_free (b->in);
-  g_free (b->out);
+  g_free (b->s.body);
+  g_free (b->part);
   g_free (b->name);
   g_free (b);
+}
+
+/* The number of parts into which a device's threads divide the samples; 1: they do not. */
+static guint
+count_parts (const LoomPlanDevice *device, const LoomScanAttrs *scan)
+{
+  const LoomProgram *body = scan->body;
+  gint64 whole = 0, computed = 0, samples = 0;
+  guint parts = 1;
+
+  if (device->backend->run_parts == NULL || device->info.threads < 2 || loom_program_n_inputs (body) == 0)
+    return 1;
+  for (guint i = 0; i < loom_program_n_inputs (body); i++)
+    {
+      const LoomTensorDesc *desc = &loom_value_info (body, loom_program_get_input (body, i)->value)->desc;
+
+      if (i == 0)
+        samples = desc->rank > 0 ? desc->dim[0] : 0;
+      if (i >= scan->n_carried + scan->n_sequences)
+        whole += (gint64)loom_desc_bytes (desc);
+    }
+  for (LoomValue v = 1; v <= loom_program_n_values (body); v++)
+    computed += loom_desc_count (&loom_value_info (body, v)->desc);
+  if (whole > PART_WHOLE || computed * scan->length < PARTS_ELEMENTS)
+    return 1;
+  for (guint n = 2; n <= (guint)device->info.threads && samples / n >= PART_SAMPLES; n++)
+    if (samples % n == 0)
+      parts = n;
+  return parts;
+}
+
+/* Makes a part, and reserves its memory. */
+static gboolean
+make_part (Loop *b, guint k, LoomDevices *whole, const LoomPlanOptions *options, const gboolean *is_split,
+           gsize *scratch, GError **error)
+{
+  Part *part = &b->part[k];
+  LoomDevices *devices = b->devices != NULL ? b->devices : whole;
+  const LoomPlanDevice *device = loom_devices_get (devices, b->device->name, error);
+
+  part->attrs = &b->attrs;
+  part->body = plan_body_new (devices, device, options, part->program, error);
+  b->s.body[k] = part->body;
+  if (part->body == NULL)
+    return FALSE;
+  part->n_in = part->body->n_in;
+  part->n_out = part->body->n_out;
+  part->in = g_new0 (BodyBuffer, part->n_in + 1);
+  part->out = g_new0 (BodyBuffer, part->n_out + 1);
+  part->body->arena_at = plan_schedule_reserve (scratch, part->body->arena_bytes);
+  /* Never 0, so that a non-NULL address identifies the memory. */
+  part->body->once_at = plan_schedule_reserve (scratch, part->body->once_bytes + PLAN_BODY_ALIGNMENT);
+  assign_input_buffers (part, scratch);
+  assign_output_buffers (part, scratch);
+  for (guint i = 0; i < part->n_in + part->n_out; i++)
+    {
+      BodyBuffer *p = i < part->n_in ? &part->in[i] : &part->out[i - part->n_in];
+      const guint parts = is_split[i] ? b->s.n_bodies : 1;
+
+      p->row = p->bytes * parts;
+      p->offset = parts > 1 ? k * p->bytes : 0;
+    }
+  return TRUE;
+}
+
+/* The programs of parts; FALSE, with the whole body as the only one, if samples cannot be divided. */
+static gboolean
+divide (Loop *b, guint parts, gboolean *is_split)
+{
+  guint n = 0;
+
+  while (n < parts && parts > 1)
+    {
+      b->part[n].program = loom_program_part_of_scan (&b->attrs, (int)n, (int)parts, is_split);
+      if (b->part[n].program == NULL)
+        break;
+      n++;
+    }
+  b->s.n_bodies = parts;
+  if (n == parts)
+    return TRUE;
+  while (n > 0)
+    loom_program_unref (b->part[--n].program);
+  b->s.n_bodies = 1;
+  b->part[0].program = loom_program_ref (b->attrs.body);
+  return FALSE;
 }
 
 LoomKernel *
@@ -333,38 +493,40 @@ loom_plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const Lo
                     const LoomPrim *prim, const void *attrs, GError **error)
 {
   const LoomScanAttrs *scan = attrs;
-  PlanBody *body = plan_body_new (devices, device, options, scan->body, error);
+  const guint n = loom_program_n_inputs (scan->body) + loom_program_n_outputs (scan->body);
+  const guint parts = count_parts (device, scan);
+  g_autofree gboolean *is_split = g_new0 (gboolean, n + 1);
   gsize scratch = 0;
   guint copies;
-  Loop *b;
+  gboolean ok = TRUE;
+  GString *name;
+  Loop *b = g_new0 (Loop, 1);
 
-  if (body == NULL)
-    return NULL;
-  b = g_new0 (Loop, 1);
-  b->body = body;
-  b->s.body = &b->body;
-  b->s.n_bodies = 1;
+  b->device = device;
   b->attrs = *scan;
   loom_program_ref (b->attrs.body);
-  b->n_in = body->n_in;
-  b->n_out = body->n_out;
-  b->in = g_new0 (BodyBuffer, b->n_in + 1);
-  b->out = g_new0 (BodyBuffer, b->n_out + 1);
-  b->s.arena = plan_schedule_reserve (&scratch, body->arena_bytes);
-  /* Never 0, so that a non-NULL address identifies the memory. */
-  b->s.once = plan_schedule_reserve (&scratch, body->once_bytes + PLAN_BODY_ALIGNMENT);
+  b->part = g_new0 (Part, parts);
+  b->s.body = g_new0 (PlanBody *, parts + 1);
   b->s.site = -1;
-  assign_input_buffers (b, &scratch);
-  assign_output_buffers (b, &scratch);
-  copies = count_copies (b);
-  b->name
-      = g_strdup_printf ("loop, %" G_GINT64_FORMAT " times %u kernels", scan->length, body->n_calls - body->n_setup);
-  if (copies > 0)
+  b->devices = parts > 1 ? loom_devices_new_part (devices, device) : NULL;
+  if (!divide (b, b->devices != NULL ? parts : 1, is_split))
+    g_clear_pointer (&b->devices, loom_devices_unref);
+  for (guint k = 0; k < b->s.n_bodies && ok; k++)
+    ok = make_part (b, k, devices, options, is_split, &scratch, error);
+  if (!ok)
     {
-      g_autofree char *kernels = b->name;
-
-      b->name = g_strdup_printf ("%s and %u %s", kernels, copies, copies == 1 ? "copy" : "copies");
+      loop_free (&b->s.base);
+      return NULL;
     }
+  name = g_string_new (NULL);
+  copies = count_copies (b->part);
+  g_string_append_printf (name, "loop, %" G_GINT64_FORMAT " times %u kernels", scan->length,
+                          b->part->body->n_calls - b->part->body->n_setup);
+  if (copies > 0)
+    g_string_append_printf (name, " and %u %s", copies, copies == 1 ? "copy" : "copies");
+  if (b->s.n_bodies > 1)
+    g_string_append_printf (name, ", for each of %u parts of the samples", b->s.n_bodies);
+  b->name = g_string_free (name, FALSE);
   b->s.base = (LoomKernel){ .run = run, .free = loop_free, .scratch_bytes = scratch, .name = b->name };
   return &b->s.base;
 }

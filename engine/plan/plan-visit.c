@@ -190,8 +190,13 @@ assign_offsets (Visit *v, gsize most)
       arena = MAX (arena, v->s.body[k]->arena_bytes);
       once = MAX (once, v->s.body[k]->once_bytes);
     }
-  v->s.arena = plan_schedule_reserve (&scratch, arena);
-  v->s.once = plan_schedule_reserve (&scratch, once);
+  arena = plan_schedule_reserve (&scratch, arena);
+  once = plan_schedule_reserve (&scratch, once);
+  for (guint k = 0; k < v->s.n_bodies; k++)
+    {
+      v->s.body[k]->arena_at = arena;
+      v->s.body[k]->once_at = once;
+    }
   v->kernel = plan_schedule_reserve (&scratch, most);
   v->input_offset = g_new0 (gsize, v->n_in + 1);
   v->table_offset = g_new0 (gsize, a->n_links + 1);

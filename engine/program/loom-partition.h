@@ -11,7 +11,7 @@
  * The state and results of the update may be sharded too (ZeRO; Rajbhandari et al. 2020, arXiv:1910.02054). */
 #pragma once
 
-#include "engine/program/loom-program.h"
+#include "engine/program/loom-prim.h"
 #include "kernels/comm.h"
 
 /* What is sharded; each level includes those before it. */
@@ -61,3 +61,9 @@ LoomProgram *loom_program_partition (const LoomProgram *p, const LoomPartition *
  * torch.nn.DataParallel. The first device has the slots, the whole inputs, the exchanges and the update. Batch norms
  * use the samples of their device. NULL if the program needs exchanges other than reductions. */
 LoomProgram *loom_program_replicate (const LoomProgram *p, gint64 samples, const char *const *devices);
+
+/* The body of a scan for one of several equal parts of its samples, all of which it computes without the other parts.
+ * NULL if it mixes samples, draws random numbers, or has no samples that can be divided so. is_split: receives by
+ * operand, then by result, whether a part has only its samples, which are the first axis of a row or of a value that is
+ * the same for all rows. */
+LoomProgram *loom_program_part_of_scan (const LoomScanAttrs *scan, int part, int parts, gboolean *is_split);

@@ -148,3 +148,82 @@ partition_loop_body (Partition *self, guint i)
 
   return forms != NULL ? partition_body (self, a->body, forms) : loom_program_ref (a->body);
 }
+
+/* ---- parts on one device --------------------------------------------------------- */
+
+static gboolean
+is_local (const LoomProgram *body)
+{
+  for (guint i = 0; i < loom_program_n_instrs (body); i++)
+    {
+      const LoomPrim *prim = loom_program_instr (body, i)->prim;
+
+      if ((prim->flags & (LOOM_PRIM_COLLECTIVE | LOOM_PRIM_SIDE_EFFECT)) || prim->bodies != NULL
+          || prim->on_host != NULL)
+        return FALSE;
+    }
+  return !partition_draws (body);
+}
+
+/* Splits every input whose first axis has the size of the samples; a value that is the same in all iterations may be a
+ * weight, so it is split only if asked, and if it is a matrix. */
+static void
+split_inputs (const LoomScanAttrs *a, gint64 samples, gboolean split_same, LoomSharding *form)
+{
+  for (guint k = 0; k < loom_program_n_inputs (a->body); k++)
+    {
+      const LoomTensorDesc *desc = value_desc (a->body, loom_program_get_input (a->body, k)->value);
+      const gboolean same = k >= a->n_carried + a->n_sequences;
+
+      form[k] = (LoomSharding){ .kind = LOOM_SHARDING_REPLICATED };
+      if (desc->rank >= 1 && desc->dim[0] == samples && (!same || (split_same && desc->rank >= 2)))
+        form[k].kind = LOOM_SHARDING_SPLIT;
+    }
+}
+
+static gboolean
+is_split_by_samples (LoomSharding form)
+{
+  return form.kind == LOOM_SHARDING_SPLIT && form.axis == 0 && form.blocks <= 1;
+}
+
+/* TRUE if all results, and all carried values, are split by samples if the inputs have these forms. */
+static gboolean
+choose_parts (const Partition *outer, const LoomScanAttrs *a, LoomSharding *form)
+{
+  LoomSharding *result = form + loom_program_n_inputs (a->body);
+
+  if (!partition_choose_body (outer, a->body, form, result))
+    return FALSE;
+  for (guint o = 0; o < loom_program_n_outputs (a->body); o++)
+    if (!is_split_by_samples (result[o]) || (o < a->n_carried && !is_split_by_samples (form[o])))
+      return FALSE;
+  return TRUE;
+}
+
+LoomProgram *
+loom_program_part_of_scan (const LoomScanAttrs *a, int part, int parts, gboolean *is_split)
+{
+  const guint n_in = loom_program_n_inputs (a->body), n = n_in + loom_program_n_outputs (a->body);
+  g_autofree LoomSharding *form = g_new0 (LoomSharding, n + 1);
+  const LoomTensorDesc *first;
+  LoomPartition options = { .along = LOOM_MESH_DATA, .rank = part, .ranks = parts, .sync_batch_norm = TRUE };
+  Partition outer = { .options = &options };
+
+  if (a->n_carried + a->n_sequences == 0 || !is_local (a->body))
+    return NULL;
+  first = value_desc (a->body, loom_program_get_input (a->body, 0)->value);
+  if (first->rank == 0 || first->dim[0] < parts || first->dim[0] % parts != 0)
+    return NULL;
+  options.samples = first->dim[0];
+  split_inputs (a, options.samples, TRUE, form);
+  if (!choose_parts (&outer, a, form))
+    {
+      split_inputs (a, options.samples, FALSE, form);
+      if (!choose_parts (&outer, a, form))
+        return NULL;
+    }
+  for (guint k = 0; k < n; k++)
+    is_split[k] = form[k].kind == LOOM_SHARDING_SPLIT;
+  return partition_body (&outer, a->body, form);
+}

@@ -126,6 +126,8 @@ void partition_choose_loop (Partition *self, guint i, LoomShardingCall *call);
  * the body. */
 gboolean partition_choose_body (const Partition *outer, const LoomProgram *body, const LoomSharding *input,
                                 LoomSharding *output);
+/* TRUE if an instruction of the program or of its bodies draws random numbers. */
+gboolean partition_draws (const LoomProgram *p);
 /* TRUE if a rank can convert a value to another sharding without an exchange. */
 gboolean partition_is_local_conversion (LoomSharding have, LoomSharding want);
 /* The body for a rank, with inputs, then outputs, in these shardings. (transfer full) */

@@ -44,8 +44,8 @@ body_forms (const LoomVisitAttrs *a)
   return forms;
 }
 
-static gboolean
-draws (const LoomProgram *p)
+gboolean
+partition_draws (const LoomProgram *p)
 {
   for (guint i = 0; i < loom_program_n_instrs (p); i++)
     {
@@ -56,7 +56,7 @@ draws (const LoomProgram *p)
       if (instr->prim->flags & LOOM_PRIM_RANDOM || (instr->prim->draws != NULL && instr->prim->draws (instr->attrs)))
         return TRUE;
       for (guint b = 0; b < n; b++)
-        if (draws (body[b]))
+        if (partition_draws (body[b]))
           return TRUE;
     }
   return FALSE;
@@ -72,7 +72,7 @@ can_divide (const Partition *self, const LoomVisitAttrs *a)
     return FALSE;
   for (guint b = 0; b < a->n_branches; b++)
     {
-      if (draws (a->body[b]) || !partition_choose_body (self, a->body[b], forms, output))
+      if (partition_draws (a->body[b]) || !partition_choose_body (self, a->body[b], forms, output))
         return FALSE;
       for (guint o = 0; o < visit_n_outputs (a); o++)
         if (!partition_is_local_conversion (output[o], forms[visit_n_inputs (a) + o]))

@@ -150,6 +150,47 @@ cpu_device_close (LoomDevice *device)
   free (device);
 }
 
+static LoomStatus
+cpu_part_open (LoomDevice *device, LoomDevice **part, LoomMessage *message)
+{
+  LoomDevice *self = malloc (sizeof *self);
+
+  if (self == NULL)
+    {
+      snprintf (message->text, sizeof message->text, "no memory left for a part of cpu:%d", device->index);
+      return LOOM_STATUS_OUT_OF_MEMORY;
+    }
+  *self = *device;
+  self->team = device->threads;
+  self->threads = 1;
+  *part = self;
+  return LOOM_STATUS_OK;
+}
+
+typedef struct
+{
+  void (*run) (void *context, int part);
+  void *context;
+} Parts;
+
+static void
+run_range (void *context, int64_t from, int64_t to)
+{
+  const Parts *parts = context;
+
+  for (int64_t i = from; i < to; i++)
+    parts->run (parts->context, (int)i);
+}
+
+static void
+cpu_run_parts (LoomDevice *device, int n, void (*run) (void *context, int part), void *context)
+{
+  Parts parts = { run, context };
+
+  cpu_thread_prepare (device);
+  cpu_parallel (device->threads < n ? device->threads : n, n, run_range, &parts);
+}
+
 static void
 cpu_device_info (LoomDevice *device, LoomDeviceInfo *info)
 {
@@ -228,6 +269,8 @@ static const LoomBackend backend = {
   .copy = loom_host_copy_bytes,
   .options = cpu_options,
   .kernel_new = cpu_kernel_create,
+  .part_open = cpu_part_open,
+  .run_parts = cpu_run_parts,
 };
 
 const LoomBackend *

@@ -98,7 +98,7 @@ run_call (CpuKernel *k, void *const *b, LoomMessage *message)
        /* a oneDNN that is built with SYCL returns before the work is done */
        && dnnl_stream_wait (stream) == dnnl_success;
   if (self->alone)
-    cpu_thread_limit (k->threads);
+    cpu_thread_limit (self->team);
   if (!ok)
     {
       snprintf (message->text, sizeof message->text, "oneDNN failed in %s", k->base.name);
@@ -137,7 +137,8 @@ onednn_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, d
       self->k.destroy = destroy;
       self->act = LOOM_SCALAR_ID;
       self->act_count = loom_desc_count (&spec->out[0]);
-      self->alone = device->threads > 1 && flops / FLOPS_PER_NS < CPU_PARALLEL_NS;
+      self->team = device->team > 0 ? device->team : device->threads;
+      self->alone = device->team > 1 || (device->threads > 1 && flops / FLOPS_PER_NS < CPU_PARALLEL_NS);
       if (self->alone)
         cpu_thread_limit (1);
     }
@@ -148,7 +149,7 @@ LoomStatus
 onednn_finish (Onednn *self, bool ok, CpuKernel **kernel)
 {
   if (self->alone)
-    cpu_thread_limit (self->k.threads);
+    cpu_thread_limit (self->team);
   onednn_descs_free (self);
   if (!ok)
     {

@@ -48,7 +48,8 @@ typedef struct
   void *bound[ONEDNN_BUFFERS];
   LoomScalarOp act; /* applied to output 0 in a separate pass */
   int64_t act_count;
-  bool alone; /* too little work for several threads: one thread plans and runs it */
+  bool alone; /* too little work for several threads, or a part: one thread plans and runs it */
+  int team;   /* the number of threads of other calls */
   char *name; /* NULL: none yet */
 } Onednn;
 

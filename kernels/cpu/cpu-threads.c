@@ -135,6 +135,12 @@ cpu_thread_limit (int threads)
 void
 cpu_parallel (int threads, int64_t n, CpuPart part, void *context)
 {
+  if (threads == 1)
+    {
+      if (n > 0)
+        part (context, 0, n);
+      return;
+    }
 #pragma omp parallel num_threads(threads)
   {
     int64_t me = omp_get_thread_num (), all = omp_get_num_threads ();
@@ -350,6 +356,8 @@ prepare (int threads)
 void
 cpu_thread_prepare (const LoomDevice *device)
 {
+  if (device->team > 0)
+    return; /* run_parts() has prepared the team */
   if (prepared_for != device->threads)
     prepare (device->threads);
   if (watch != NULL && ++watch->calls % SAMPLE_EVERY_CALLS == 0)

@@ -59,6 +59,7 @@ typedef struct
 struct LoomDevice
 {
   int index, threads;
+  int team;                              /* of a part: the threads of the whole device; else 0 */
   const CpuPrimitive *const *primitives; /* NULL-terminated, of one instruction set */
   const char *isa;                       /* for `gradloom plan` */
   /* y = act (y) over n elements, in the device's instruction set. */
@@ -114,8 +115,8 @@ LoomStatus cpu_onednn_conv2d_input_grad (LoomDevice *device, const LoomKernelSpe
                                          CpuKernel **kernel, LoomMessage *message);
 LoomStatus cpu_onednn_conv2d_weight_grad (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size,
                                           CpuKernel **kernel, LoomMessage *message);
-/* Called before all work of this thread: its team gets the device's number of threads, they flush denormals, and they
- * wait in the way that suits the load of the machine. */
+/* Called before all work of this thread, does nothing for a part: its team gets the device's number of threads, they
+ * flush denormals, and they wait in the way that suits the load of the machine. */
 void cpu_thread_prepare (const LoomDevice *device);
 /* Sets the number of threads of this thread's next parallel regions, which oneDNN queries. */
 void cpu_thread_limit (int threads);

@@ -2,6 +2,7 @@
  * over poisoned memory, and by the eager walker, against the reference kernels in f64. GRADLOOM_TEST_DEVICE names the
  * device; without it they are ref and cpu. */
 #include <math.h>
+#include <string.h>
 
 #include "engine/run/loom-eager.h"
 #include "engine/run/loom-exec.h"
@@ -375,6 +376,47 @@ test_size (void)
   g_assert_cmpuint (inner[0], ==, inner[1]);
 }
 
+static guint
+count_divided (const ScanCase *scan)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomPlan) plan = NULL;
+  guint n = 0;
+  Case c;
+
+  case_new (&c, scan, 40, FALSE, FALSE, LOOM_F32);
+  plan = loom_plan_new (c.program, devices, &(LoomPlanOptions){ .device = "cpu" }, &error);
+  g_assert_no_error (error);
+  for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+    n += strstr (loom_plan_instr (plan, i)->kernel->name, "for each of 2 parts of the samples") != NULL;
+  loom_program_unref (c.program);
+  return n;
+}
+
+/* Two threads run a loop and its gradient for half of the samples each, whether samples are rows of carried values, of
+ * sequences, or of whole operands; but neither loops without samples nor loops with loops. */
+static void
+test_parts (void)
+{
+  if (loom_devices_get (devices, "cpu", NULL)->info.threads < 2)
+    {
+      g_test_skip ("there is one processor");
+      return;
+    }
+  scan_case_rows = 32;
+  for (const ScanCase *scan = scan_cases; scan->name != NULL; scan++)
+    {
+      /* “mapped” is no loop in a plan. */
+      const gboolean is_whole = strstr ("mapped shifted nested", scan->name) != NULL;
+
+      g_test_message ("%s", scan->name);
+      g_assert_cmpuint (count_divided (scan), ==, is_whole ? 0 : 2);
+      for (int reverse = 0; reverse < 2; reverse++)
+        check (devices, "cpu", scan, 40, reverse, FALSE);
+    }
+  scan_case_rows = 3;
+}
+
 TEST_FILE (argc, argv)
 {
   const char *device = test_device (NULL);
@@ -397,6 +439,7 @@ TEST_FILE (argc, argv)
       g_test_add_data_func ("/loop/visits-cpu", "cpu", test_visits);
       g_test_add_func ("/loop/inside", test_inside);
       g_test_add_func ("/loop/size", test_size);
+      g_test_add_func ("/loop/parts", test_parts);
     }
   status = g_test_run ();
   loom_devices_unref (devices);

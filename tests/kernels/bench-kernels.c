@@ -284,6 +284,8 @@ main (int argc, char **argv)
     algorithm = argv[3];
   n_threads = argc > 1 ? atoi (argv[1]) : 0;
   cpu = machine_open (loom_backend_cpu (), n_threads);
+  bench_linear ("recurrent 128-512", 16, 512, 128);
+  bench_linear ("recurrent 512-128", 16, 128, 512);
   bench_linear ("iris 4-16", 16, 16, 4);
   bench_linear ("iris 16-16", 16, 16, 16);
   bench_linear ("iris 16-3", 16, 3, 16);

@@ -3,9 +3,11 @@
 
 #include "engine/program/program-body.h"
 
-#define ROWS   3
+#define ROWS   scan_case_rows
 #define WIDTH  4
 #define INPUTS 2
+
+gint64 scan_case_rows = 3;
 
 static LoomProgram *
 begin (LoomDType dtype)

@@ -13,6 +13,9 @@ typedef struct
 #define SCAN_MAX_OPERANDS 8
 #define SCAN_KEYS         6 /* the number of keys of “looking” */
 
+/* Samples of the bodies that are made; 3 at first. */
+extern gint64 scan_case_rows;
+
 /* Ends with a NULL name. */
 extern const ScanCase scan_cases[];
 
