@@ -176,8 +176,8 @@ scene_change_reset (SceneChange *self, guint i)
     item->health = (StudioCardHealth){ 0 };
 }
 
-void
-scene_change_index_item (StudioScene *scene, guint i)
+static void
+index_item (StudioScene *scene, guint i)
 {
   const guint slot = scene->slots->len;
 
@@ -196,7 +196,7 @@ scene_change_index_all (StudioScene *scene, guint n)
   g_hash_table_remove_all (scene->by_id);
   g_array_set_size (scene->slots, 0);
   for (guint i = 0; i < n; i++)
-    scene_change_index_item (scene, i);
+    index_item (scene, i);
 }
 
 void
@@ -212,7 +212,7 @@ scene_change_index (SceneChange *self)
     else
       {
         self->is_indexed = !g_hash_table_contains (scene->by_id, scene->item[i].id);
-        scene_change_index_item (scene, i);
+        index_item (scene, i);
       }
   if (!self->is_indexed)
     scene_change_index_all (scene, self->n_now);

@@ -39,9 +39,7 @@ void scene_change_clear (SceneChange *self);
 void scene_change_reset (SceneChange *self, guint i);
 /* Sets by_serial and by_id of the scene, whose items have their words. */
 void scene_change_index (SceneChange *self);
-/* Adds item i to by_serial and by_id, as which it is found. */
-void scene_change_index_item (StudioScene *scene, guint i);
-/* Sets them for the first n items. */
+/* The same for the first n items. */
 void scene_change_index_all (StudioScene *scene, guint n);
 /* Call it before the wires are passed, in the order of the file. */
 void scene_change_begin_links (SceneChange *self);
