@@ -38,7 +38,8 @@ char *fix_dup_port (const LoomElement *wire);
 void fix_try_cuts (const FixSearch *search);
 /* Exchanges two wires of the node, if it accepts both. */
 void fix_try_swap (const FixSearch *search);
-/* Wires an unread output of a module in the node's scope to this input. read: numbers of sources, 8 per node. */
-void fix_try_modules (const FixSearch *search, guint at, GHashTable *read);
+/* Wires an unread output of a module in the node's scope to this input. read: by node, a bit for each of its
+ * first 8 outputs that has a reader. */
+void fix_try_modules (const FixSearch *search, guint at, const guint8 *read);
 /* TRUE if the node depends on the faulty node: a wire from it would close a cycle. */
 gboolean fix_depends (const FixSearch *search, guint on);

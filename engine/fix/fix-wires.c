@@ -149,7 +149,7 @@ fix_try_swap (const FixSearch *search)
 
 static void
 try_module_output (const FixSearch *search, const LoomElement *instance, const char *port, const char *scope, guint at,
-                   GHashTable *read)
+                   const guint8 *read)
 {
   const LoomType *type[FIX_MOST_INPUTS];
   const LoomType *made = loom_net_type_of (search->net, scope, loom_element_serial (instance), port);
@@ -160,8 +160,7 @@ try_module_output (const FixSearch *search, const LoomElement *instance, const c
   g_autofree char *shape = NULL;
 
   if (made == NULL || !loom_net_source_of (search->net, scope, loom_element_serial (instance), port, &source)
-      || g_hash_table_contains (read, GUINT_TO_POINTER (8 * source.node + source.output + 1))
-      || fix_depends (search, source.node))
+      || (source.output < 8 && (read[source.node] >> source.output & 1) != 0) || fix_depends (search, source.node))
     return;
   memcpy (type, search->type, sizeof type);
   type[at] = made;
@@ -178,7 +177,7 @@ try_module_output (const FixSearch *search, const LoomElement *instance, const c
 }
 
 void
-fix_try_modules (const FixSearch *search, guint at, GHashTable *read)
+fix_try_modules (const FixSearch *search, guint at, const guint8 *read)
 {
   const LoomElement *scope = loom_element_parent (search->node->element);
   const char *dot = strrchr (search->node->path, '.');
@@ -187,7 +186,7 @@ fix_try_modules (const FixSearch *search, guint at, GHashTable *read)
   for (guint i = loom_element_n_children (scope); i-- > 0;)
     {
       const LoomElement *e = loom_element_child (scope, i);
-      const char *name = loom_node_module (e);
+      const char *name = loom_element_tag (e) == LOOM_TAG_NODE ? loom_node_module (e) : NULL;
       const LoomElement *module = name != NULL ? loom_graph_find_module (search->graph, name) : NULL;
 
       for (guint k = 0; module != NULL && k < loom_element_n_children (module); k++)

@@ -387,7 +387,7 @@ static void
 try_sources (const FixSearch *search)
 {
   guint n = loom_net_n_nodes (search->net), at = find_input (search->node, search->fault->port);
-  g_autoptr (GHashTable) read = g_hash_table_new (NULL, NULL);
+  g_autofree guint8 *read = g_new0 (guint8, n + 1);
   gboolean target;
 
   if (at >= FIX_MOST_INPUTS || search->node->input_spec == NULL)
@@ -400,7 +400,7 @@ try_sources (const FixSearch *search)
         const LoomNetSource *source = &loom_net_node (search->net, i)->input[k];
 
         if (source->node != G_MAXUINT && source->output < 8)
-          g_hash_table_add (read, GUINT_TO_POINTER (8 * source->node + source->output + 1));
+          read[source->node] |= (guint8)(1 << source->output);
       }
   for (guint round = 0; round < 2; round++)
     for (guint i = n; i-- > 0 && search->fixes->len < FIX_MOST;)
@@ -408,11 +408,10 @@ try_sources (const FixSearch *search)
         const LoomNetNode *from = loom_net_node (search->net, i);
         gboolean is_data = from->op != NULL && from->op->role == LOOM_ROLE_DATASET;
 
-        if (from == search->node || !from->typed || is_data != (target ? round == 0 : round == 1)
-            || !same_scope (from, search->node))
+        if (from == search->node || !from->typed || is_data != (target ? round == 0 : round == 1))
           continue;
         for (guint o = 0; o < MIN (from->n_outputs, 8) && search->fixes->len < FIX_MOST; o++)
-          if (!g_hash_table_contains (read, GUINT_TO_POINTER (8 * i + o + 1)))
+          if ((read[i] >> o & 1) == 0 && same_scope (from, search->node))
             try_source (search, at, i, o);
       }
   if (!target)

@@ -227,6 +227,9 @@ test_status_line (void)
   settle ();
   g_assert_cmpuint (changed, >, 0);
   g_assert_cmpstr (gtk_menu_button_get_label (GTK_MENU_BUTTON (button)), ==, "No faults");
+  /* Rows are made when the list is shown. */
+  g_assert_null (find_widget (GTK_WIDGET (faults), GTK_TYPE_LIST_BOX_ROW));
+  studio_fault_list_fill (faults);
   /* The row takes the focus of a button that goes with its fault. */
   g_assert_true (gtk_widget_get_focusable (find_widget (GTK_WIDGET (faults), GTK_TYPE_LIST_BOX_ROW)));
   g_assert_false (gtk_widget_has_css_class (button, "has-faults"));

@@ -19,6 +19,7 @@ struct _StudioFaultList
   GtkWidget *list;
   char *summary;
   guint n_errors;
+  gboolean is_stale; /* the rows are of an earlier net */
 };
 
 G_DEFINE_FINAL_TYPE (StudioFaultList, studio_fault_list, ADW_TYPE_BIN)
@@ -203,16 +204,17 @@ fault_row (StudioFaultList *self, const LoomFault *fault, gboolean with_fixes)
   return row;
 }
 
-static void
-update (StudioFaultList *self)
+void
+studio_fault_list_fill (StudioFaultList *self)
 {
   LoomFaults *faults = studio_document_get_faults (self->document);
-  guint errors = loom_faults_count (faults), all = loom_faults_length (faults), todo = 0;
-  for (guint i = 0; i < all; i++)
-    todo += loom_faults_get (faults, i)->is_todo;
-  errors -= todo;
+  const guint all = loom_faults_length (faults);
   const gint64 until = studio_trials_clock () + FIXES_BUDGET;
   GtkWidget *child;
+
+  if (!self->is_stale)
+    return;
+  self->is_stale = FALSE;
   while ((child = gtk_widget_get_first_child (self->list)) != NULL)
     gtk_list_box_remove (GTK_LIST_BOX (self->list), child);
   /* Errors come first, then things to do, then advice. */
@@ -221,15 +223,6 @@ update (StudioFaultList *self)
       if (round == (loom_faults_get (faults, i)->is_warning ? 2 : loom_faults_get (faults, i)->is_todo ? 1 : 0))
         gtk_list_box_append (GTK_LIST_BOX (self->list),
                              fault_row (self, loom_faults_get (faults, i), studio_trials_clock () < until));
-  g_autofree char *text = NULL;
-  if (all == 0)
-    text = g_strdup (_ ("No faults"));
-  else if (errors == 0 && todo > 0)
-    text = g_strdup_printf (ngettext ("%u to do", "%u to do", todo), todo);
-  else if (errors == 0)
-    text = g_strdup_printf (ngettext ("%u hint", "%u hints", all), all);
-  else
-    text = g_strdup_printf (ngettext ("⚠ %u fault", "⚠ %u faults", errors), errors);
   if (all == 0)
     {
       GtkWidget *row = gtk_list_box_row_new ();
@@ -239,9 +232,36 @@ update (StudioFaultList *self)
       gtk_list_box_row_set_activatable (GTK_LIST_BOX_ROW (row), FALSE);
       gtk_list_box_append (GTK_LIST_BOX (self->list), row);
     }
+}
+
+static char *
+summary_of (guint all, guint errors, guint todo)
+{
+  if (all == 0)
+    return g_strdup (_ ("No faults"));
+  if (errors == 0 && todo > 0)
+    return g_strdup_printf (ngettext ("%u to do", "%u to do", todo), todo);
+  if (errors == 0)
+    return g_strdup_printf (ngettext ("%u hint", "%u hints", all), all);
+  return g_strdup_printf (ngettext ("⚠ %u fault", "⚠ %u faults", errors), errors);
+}
+
+static void
+update (StudioFaultList *self)
+{
+  LoomFaults *faults = studio_document_get_faults (self->document);
+  const guint all = loom_faults_length (faults);
+  guint errors = loom_faults_count (faults), todo = 0;
+
+  for (guint i = 0; i < all; i++)
+    todo += loom_faults_get (faults, i)->is_todo;
+  errors -= todo;
   g_free (self->summary);
-  self->summary = g_steal_pointer (&text);
+  self->summary = summary_of (all, errors, todo);
   self->n_errors = errors;
+  self->is_stale = TRUE;
+  if (gtk_widget_get_mapped (GTK_WIDGET (self)))
+    studio_fault_list_fill (self);
   g_signal_emit (self, signals[CHANGED], 0);
 }
 

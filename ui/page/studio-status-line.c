@@ -29,11 +29,20 @@ static GParamSpec *properties[N_PROPERTIES];
 static void
 faults_changed_cb (StudioFaultList *faults, StudioStatusLine *self)
 {
-  gtk_menu_button_set_label (GTK_MENU_BUTTON (self->faults_button), studio_fault_list_get_summary (faults));
+  const char *summary = studio_fault_list_get_summary (faults);
+
+  if (g_strcmp0 (gtk_menu_button_get_label (GTK_MENU_BUTTON (self->faults_button)), summary) != 0)
+    gtk_menu_button_set_label (GTK_MENU_BUTTON (self->faults_button), summary);
   if (studio_fault_list_n_errors (faults) > 0)
     gtk_widget_add_css_class (self->faults_button, "has-faults");
   else
     gtk_widget_remove_css_class (self->faults_button, "has-faults");
+}
+
+static void
+open_faults_cb (GtkMenuButton *button, gpointer faults)
+{
+  studio_fault_list_fill (faults);
 }
 
 void
@@ -109,6 +118,7 @@ studio_status_line_set_parts (StudioStatusLine *self, StudioCanvas *canvas, Stud
   self->canvas = g_object_ref (canvas);
   self->faults = faults;
   gtk_popover_set_child (GTK_POPOVER (self->faults_popover), GTK_WIDGET (faults));
+  gtk_menu_button_set_create_popup_func (GTK_MENU_BUTTON (self->faults_button), open_faults_cb, faults, NULL);
   g_signal_connect_object (faults, "changed", G_CALLBACK (faults_changed_cb), self, 0);
   g_signal_connect_object (faults, "left", G_CALLBACK (gtk_menu_button_popdown), self->faults_button,
                            G_CONNECT_SWAPPED);
