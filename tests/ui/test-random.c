@@ -585,8 +585,12 @@ static guint
 digest_of (const StudioScene *scene, guint i)
 {
   const StudioItem *item = &scene->item[i];
-  guint h = studio_node_words_digest (scene, i, NULL);
+  g_autofree char *words = studio_node_words (scene, i, NULL);
+  guint h = studio_node_names_digest (item) * 31 + g_str_hash (words);
 
+  for (guint p = 0; p < item->n_outputs; p++)
+    for (guint l = item->output[p].link; l != STUDIO_NO_ITEM; l = scene->link[l].next_out)
+      h = h * 31 + (guint)scene->item[scene->link[l].to].serial;
   h = h * 31 + g_str_hash (item->title) + (item->summary != NULL ? g_str_hash (item->summary) : 0);
   h = h * 31 + (item->repeat != NULL ? g_str_hash (item->repeat) : 0) + (guint)(item->cost * 1000) * 8;
   h = h * 31 + (guint)item->width + (guint)item->height * 1000;

@@ -204,20 +204,6 @@ mix (guint hash, const char *text)
   return hash * 31 + (text != NULL ? g_str_hash (text) : 7);
 }
 
-static guint
-shape_digest (const LoomShape *shape)
-{
-  guint h = (guint)shape->rank + 1; /* no shape: 0 */
-
-  for (int d = 0; d < shape->rank; d++)
-    {
-      h = h * 31 + (guint)shape->dim[d].coef;
-      for (int s = 0; s < LOOM_DIM_MAX_SYMBOLS; s++)
-        h = h * 31 + (guint)shape->dim[d].symbol[s];
-    }
-  return h;
-}
-
 guint
 studio_node_names_digest (const StudioItem *item)
 {
@@ -225,29 +211,4 @@ studio_node_names_digest (const StudioItem *item)
 
   h = item->op != NULL && !item->is_module ? h * 31 + g_direct_hash (item->op) : mix (h, item->kind);
   return strcmp (item->title, item->id) == 0 ? h : mix (h, item->title);
-}
-
-guint
-studio_node_words_digest (const StudioScene *scene, guint at, const char *mark)
-{
-  const StudioItem *item = &scene->item[at];
-  guint h = mix (studio_node_names_digest (item), mark);
-
-  h = mix (mix (h, item->badge), item->split) * 31 + (guint)item->is_device_missing;
-  h = (h * 31 + (guint)item->in_stage) * 31 + (guint)(item->in_stage ? item->first_stage * 64 + item->last_stage : 0);
-  h = ((h * 2 + (guint)item->muted) * 2 + (guint)item->folded) * 2 + (guint)item->frozen;
-  h = mix (h * 2 + (guint)item->is_frame, item->is_frame ? item->summary : NULL);
-  /* Not the norms, which change with every report. */
-  h = (h * 31 + (guint)item->health.is_known * 64 + (guint)item->health.verdict) * 31 + (guint)item->health.dead;
-  h = mix (mix (h, item->fault), item->waits_for) * 4 + (guint)studio_item_tone (item);
-  for (guint p = 0; p < item->n_inputs; p++)
-    for (guint i = item->input[p].link; i != STUDIO_NO_ITEM; i = scene->link[i].next_in)
-      h = mix (h, scene->item[scene->link[i].from].id);
-  for (guint p = 0; p < item->n_outputs; p++)
-    {
-      h = h * 31 + (item->output[p].typed ? shape_digest (&item->output[p].type.shape) : 0);
-      for (guint i = item->output[p].link; i != STUDIO_NO_ITEM; i = scene->link[i].next_out)
-        h = mix (h, scene->item[scene->link[i].to].id) * 31 + (guint)scene->item[scene->link[i].to].serial;
-    }
-  return h;
 }

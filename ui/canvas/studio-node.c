@@ -23,7 +23,8 @@ struct _StudioNode
   const CardContext *context;
   guint64 serial;
   guint item;
-  guint digest, names_digest, words_digest, targets_digest, accessible_states;
+  guint digest, names_digest, targets_digest, accessible_states;
+  char *words; /* the description for screen readers; NULL: none yet */
   gboolean selected;
   char *live_shown;
   StudioCardTexts *texts;
@@ -612,17 +613,17 @@ void
 studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gboolean selected, GHashTable *nodes)
 {
   const StudioItem *item = &scene->item[self->item];
-  g_autofree char *mark = dup_marks (self, item), *description = NULL;
-  const guint digest = studio_node_words_digest (scene, self->item, mark);
+  g_autofree char *mark = dup_marks (self, item);
+  g_autofree char *words = studio_node_words (scene, self->item, mark);
 
   update_states (self, selected, studio_item_tone (item) == STUDIO_TONE_ERROR);
-  if (digest == self->words_digest)
-    return;
-  self->words_digest = digest;
   update_label (self, item);
-  description = studio_node_words (scene, self->item, mark);
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, description, -1);
   update_targets (self, scene, item, nodes);
+  if (g_strcmp0 (words, self->words) == 0)
+    return;
+  g_free (self->words);
+  self->words = g_steal_pointer (&words);
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, self->words, -1);
 }
 
 /* ---- widget ------------------------------------------------------------- */
@@ -645,11 +646,19 @@ studio_node_dispose (GObject *object)
 }
 
 static void
+studio_node_finalize (GObject *object)
+{
+  g_free (STUDIO_NODE (object)->words);
+  G_OBJECT_CLASS (studio_node_parent_class)->finalize (object);
+}
+
+static void
 studio_node_class_init (StudioNodeClass *klass)
 {
   GtkWidgetClass *widget_class = GTK_WIDGET_CLASS (klass);
 
   G_OBJECT_CLASS (klass)->dispose = studio_node_dispose;
+  G_OBJECT_CLASS (klass)->finalize = studio_node_finalize;
   widget_class->snapshot = studio_node_snapshot;
   widget_class->measure = studio_node_measure;
   gtk_widget_class_set_css_name (widget_class, "studionode");
