@@ -10,6 +10,7 @@
 #include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/data/loom-memory-check.h"
+#include "engine/data/loom-picture.h"
 
 #define COCO_NEEDED 15.0 /* memory for each byte of a file of JSON: JSON-GLib's tree, and the boxes (measured: 13) */
 #define VOC_NEEDED  3.0  /* the same of XML: the text, and the boxes */
@@ -347,4 +348,58 @@ boxes_read_voc (const char *path, GError **error)
     return g_steal_pointer (&objects);
   return has_room ? loom_refuse_null (error, LOOM_ERROR_DATA, "“%s” is not a file of VOC's: %s.", path, cause->message)
                   : NULL;
+}
+
+/* ---- masks ----------------------------------------------------------------------- */
+
+static void
+add_numbered (GArray *objects, const guint8 *pixels, int height, int width, const char *class_name)
+{
+  BoxesObject found[256] = { { NULL } };
+
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++)
+      {
+        BoxesObject *o = &found[pixels[y * width + x]];
+        const gboolean is_first = o->x2 == 0;
+
+        o->x1 = is_first ? x : MIN (o->x1, x);
+        o->y1 = is_first ? y : o->y1;
+        o->x2 = MAX (o->x2, x + 1);
+        o->y2 = y + 1;
+      }
+  for (guint v = 1; v < G_N_ELEMENTS (found); v++)
+    if (found[v].x2 > 0)
+      {
+        found[v].name = g_strdup (class_name);
+        g_array_append_val (objects, found[v]);
+      }
+}
+
+GArray *
+boxes_read_mask (const char *path, const char *class_name, GError **error)
+{
+  g_autoptr (GArray) objects = objects_new ();
+  g_autofree char *content = NULL;
+  g_autofree guint8 *pixels = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+  g_autoptr (GError) cause = NULL;
+  LoomPictureFrame frame;
+  guint8 first;
+  gsize length;
+
+  if (!loom_path_read (path, &content, &length, &cause))
+    return loom_refuse_null (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
+  bytes = g_bytes_new_take (g_steal_pointer (&content), length);
+  /* First the size. */
+  if (!loom_picture_read_mask (bytes, path, LOOM_FIT_STRETCH, 1, 1, &first, &frame, NULL, error))
+    return NULL;
+  const int height = frame.height, width = frame.width;
+  pixels = g_try_malloc ((gsize)height * (gsize)width);
+  if (pixels == NULL)
+    return loom_refuse_null (error, LOOM_ERROR_OUT_OF_MEMORY, "There is not enough memory to read “%s”.", path);
+  if (!loom_picture_read_mask (bytes, path, LOOM_FIT_STRETCH, height, width, pixels, &frame, NULL, error))
+    return NULL;
+  add_numbered (objects, pixels, height, width, class_name);
+  return g_steal_pointer (&objects);
 }

@@ -1,4 +1,4 @@
-/* Reads the boxes of pictures from the files of COCO (JSON) and PASCAL VOC (XML). */
+/* Reads the boxes of pictures from the files of COCO (JSON) and PASCAL VOC (XML), and from masks. */
 #pragma once
 
 #include <glib.h>
@@ -31,3 +31,6 @@ GPtrArray *boxes_read_coco (const char *path, char ***classes, GError **error);
 /* The objects of a picture by a file of VOC's. Its pixels are counted from 1 and include the last: xmin − 1 to xmax.
  * NULL with DATA. (transfer full) */
 GArray *boxes_read_voc (const char *path, GError **error);
+/* The objects of a mask in which each has a number of its own, all of one class: the smallest box around the pixels of
+ * each number. NULL with IO or DATA. (transfer full) */
+GArray *boxes_read_mask (const char *path, const char *class_name, GError **error);

@@ -1,5 +1,5 @@
 /* Pictures with boxes of objects, in the forms of torchvision's CocoDetection (a file of JSON) and VOCDetection (a file
- * of XML for each picture). */
+ * of XML for each picture), and of the PennFudan pedestrians of its tutorial (a mask for each picture). */
 #include <string.h>
 
 #include "engine/core/loom-refuse.h"
@@ -10,8 +10,8 @@
 static const LoomDatasetParam params[] = {
   { .name = "path",
     .type = LOOM_DATASET_PATH,
-    .doc
-    = "PASCAL VOC's folder with JPEGImages and Annotations; or, if annotations is set, the folder of the pictures." },
+    .doc = "PASCAL VOC's folder with JPEGImages and Annotations; PennFudan's with PNGImages and PedMasks; or, if "
+           "annotations is set, the folder of the pictures." },
   { .name = "annotations",
     .type = LOOM_DATASET_PATH,
     .def = "",
@@ -25,7 +25,8 @@ static const LoomDatasetParam params[] = {
   { .name = "classes",
     .type = LOOM_DATASET_STRING,
     .def = "",
-    .doc = "The names of the classes to find, separated by commas (default: VOC's 20, or all categories of the file); "
+    .doc = "The names of the classes to find, separated by commas (default: VOC's 20, PennFudan's pedestrian, or all "
+           "categories of the file); "
            "other objects are left out." },
   { .name = "max_boxes",
     .type = LOOM_DATASET_INT,
@@ -40,12 +41,23 @@ static const LoomDatasetParam params[] = {
   { .name = NULL },
 };
 
-static const char *const xml[] = { ".xml", NULL };
-static const LoomCompanionLayout voc
-    = { .pictures = "JPEGImages",
-        .companions = "Annotations",
-        .endings = xml,
-        .lists = { "ImageSets/Main/train.txt", "ImageSets/Main/val.txt", "ImageSets/Main/test.txt" } };
+static const char *const xml[] = { ".xml", NULL }, *const mask[] = { "_mask.png", NULL };
+
+enum
+{
+  VOC,
+  PENN
+};
+
+static const LoomCompanionLayout layouts[] = {
+  [VOC] = { .pictures = "JPEGImages",
+            .companions = "Annotations",
+            .endings = xml,
+            .lists = { "ImageSets/Main/train.txt", "ImageSets/Main/val.txt", "ImageSets/Main/test.txt" } },
+  [PENN] = { .pictures = "PNGImages", .companions = "PedMasks", .endings = mask },
+};
+#define PEDESTRIAN "pedestrian" /* the only class of PennFudan */
+
 static const char voc_classes[] = "aeroplane,bicycle,bird,boat,bottle,bus,car,cat,chair,cow,diningtable,dog,horse,"
                                   "motorbike,person,pottedplant,sheep,"
                                   "sofa,train,tvmonitor";
@@ -87,12 +99,16 @@ static char **
 read_classes (const LoomDatasetClass *klass, const LoomDatasetOptions *options, GError **error)
 {
   const char *text = loom_option_string (klass, options, "classes");
-  g_autofree char *path = loom_option_path (klass, options, "annotations");
+  g_autofree char *path = loom_option_path (klass, options, "annotations"), *base = NULL;
+  g_autofree char *folder = loom_option_path (klass, options, "path");
   g_auto (GStrv) names = NULL;
 
   if (*text == '\0' && has_coco (klass, options))
     return read_categories (path, error);
-  names = g_strsplit (*text != '\0' ? text : voc_classes, ",", -1);
+  if (*text == '\0')
+    text = loom_companions_layout (folder, layouts, G_N_ELEMENTS (layouts), &base) == &layouts[PENN] ? PEDESTRIAN
+                                                                                                     : voc_classes;
+  names = g_strsplit (text, ",", -1);
   for (guint i = 0; names[i] != NULL; i++)
     g_strstrip (names[i]);
   return g_steal_pointer (&names);
@@ -208,22 +224,24 @@ open_coco (LoomPictures *self, const LoomDatasetOptions *options, GError **error
 }
 
 static gboolean
-open_voc (LoomPictures *self, const LoomDatasetOptions *options, GError **error)
+open_folder (LoomPictures *self, const LoomDatasetOptions *options, GError **error)
 {
   const LoomDatasetClass *klass = loom_pictures_dataset (self)->klass;
   g_autofree char *path = loom_option_path (klass, options, "path"), *base = NULL;
+  const LoomCompanionLayout *layout = loom_companions_layout (path, layouts, G_N_ELEMENTS (layouts), &base);
   g_autoptr (LoomCompanions) files = NULL;
 
-  if (loom_companions_layout (path, &voc, 1, &base) == NULL)
-    {
-      loom_refuse (error, LOOM_ERROR_DATA,
-                   "“%s” has no folders JPEGImages and Annotations; for COCO's files set annotations.", path);
-      return FALSE;
-    }
-  files = loom_companions_new (base, &voc, error);
+  if (layout == NULL)
+    return loom_refuse (error, LOOM_ERROR_DATA,
+                        "“%s” has no folders JPEGImages and Annotations, nor PNGImages and PedMasks; for COCO's files "
+                        "set annotations.",
+                        path);
+  files = loom_companions_new (base, layout, error);
   for (guint i = 0; files != NULL && i < files->pictures->len; i++)
     {
-      g_autoptr (GArray) objects = boxes_read_voc (files->files->pdata[i], error);
+      const char *file = files->files->pdata[i];
+      g_autoptr (GArray) objects
+          = layout == &layouts[PENN] ? boxes_read_mask (file, PEDESTRIAN, error) : boxes_read_voc (file, error);
 
       if (objects == NULL || !add_picture (self, files->pictures->pdata[i], objects, error))
         return FALSE;
@@ -242,7 +260,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   owned->boxes = g_new0 (LoomBoxes, 1);
   if (owned->class_names == NULL
       || !describe_boxes (klass, options, g_strv_length (owned->class_names), &owned->info, owned->boxes, error)
-      || !(has_coco (klass, options) ? open_coco : open_voc) (self, options, error))
+      || !(has_coco (klass, options) ? open_coco : open_folder) (self, options, error))
     return NULL;
   return g_steal_pointer (&owned);
 }
@@ -265,7 +283,7 @@ each_link (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
 const LoomDatasetClass loom_dataset_boxes = {
   .name = "boxes",
   .title = "Pictures with boxes",
-  .doc = "Pictures from files, with boxes of objects in COCO's or PASCAL VOC's files, for detection.",
+  .doc = "Pictures from files, with boxes of objects in COCO's or PASCAL VOC's files, or around masks, for detection.",
   .params = params,
   .describe = describe,
   .open = open_dataset,

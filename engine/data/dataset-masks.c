@@ -1,6 +1,7 @@
 /* Pictures with masks in folders, in the forms of torchvision's data sets and of many others: PASCAL VOC
- * (VOCSegmentation), Oxford-IIIT Pet (OxfordIIITPet with target_types="segmentation"), and a folder of masks next to
- * one of pictures. A pixel of a mask is the class of its pixel in the picture. */
+ * (VOCSegmentation), Oxford-IIIT Pet (OxfordIIITPet with target_types="segmentation"), the PennFudan pedestrians of
+ * torchvision's tutorial, and a folder of masks next to one of pictures. A pixel of a mask is the class of its pixel in
+ * the picture, of PennFudan the number of the pedestrian. */
 #include <string.h>
 
 #include "engine/core/loom-error.h"
@@ -12,7 +13,8 @@ static const LoomDatasetParam params[] = {
   { .name = "path",
     .type = LOOM_DATASET_PATH,
     .doc = "A folder with images and masks, or with train, val and test that contain both; Oxford-IIIT Pet's with "
-           "images and annotations; or PASCAL VOC's with JPEGImages and SegmentationClass." },
+           "images and annotations; PennFudan's with PNGImages and PedMasks; or PASCAL VOC's with JPEGImages and "
+           "SegmentationClass." },
   { .name = "classes",
     .type = LOOM_DATASET_STRING,
     .def = "",
@@ -37,10 +39,12 @@ enum
 {
   VOC,
   PETS,
+  PENN,
   PAIRS
 };
 
-static const char *const png[] = { ".png", NULL }, *const masks[] = { ".png", "_mask.png", NULL };
+static const char *const png[] = { ".png", NULL }, *const masks[] = { ".png", "_mask.png", NULL },
+                         *const penn[] = { "_mask.png", NULL };
 
 static const LoomCompanionLayout layouts[] = {
   [VOC] = { .pictures = "JPEGImages",
@@ -52,18 +56,22 @@ static const LoomCompanionLayout layouts[] = {
              .companions = "annotations/trimaps",
              .endings = png,
              .lists = { "annotations/trainval.txt", NULL, "annotations/test.txt" } },
+  [PENN] = { .pictures = "PNGImages", .companions = "PedMasks", .endings = penn },
   [PAIRS] = { .pictures = "images", .companions = "masks", .endings = masks, .has_folders = TRUE },
 };
 
-/* The value of class 0, and the names of the classes; NULL: they are counted. */
+/* The value of class 0, the names of the classes (NULL: they are counted), and whether values above 0 are the numbers
+ * of objects of class 1. */
 static const struct
 {
   guint first;
   const char *names;
+  gboolean has_objects;
 } known[G_N_ELEMENTS (layouts)] = {
   [VOC] = { 0, "background,aeroplane,bicycle,bird,boat,bottle,bus,car,cat,chair,cow,diningtable,dog,horse,motorbike,"
                "person,pottedplant,sheep,sofa,train,tvmonitor" },
   [PETS] = { 1, "foreground,background,border" },
+  [PENN] = { 0, "background,pedestrian", TRUE },
 };
 
 static const LoomCompanionLayout *
@@ -74,7 +82,7 @@ find_layout (const char *path, char **base, GError **error)
   if (layout == NULL)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
                  "“%s” has no folders of pictures and masks; it should contain images and masks, train with both, "
-                 "images and annotations/trimaps, or JPEGImages and SegmentationClass.",
+                 "images and annotations/trimaps, PNGImages and PedMasks, or JPEGImages and SegmentationClass.",
                  path);
   return layout;
 }
@@ -225,7 +233,7 @@ set_values (LoomPictures *self, const LoomDatasetOptions *options, const LoomCom
   base->info.n_classes = g_strv_length (base->class_names);
   for (gint64 v = 0; v < N_VALUES; v++)
     {
-      const gint64 k = v - known[which].first;
+      const gint64 k = known[which].has_objects ? MIN (v, 1) : v - known[which].first;
 
       class_of[v] = is_binary && v == N_VALUES - 1       ? 1
                     : v == ignore                        ? LOOM_TARGET_IGNORED

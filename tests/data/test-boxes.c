@@ -7,6 +7,7 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-boxes.h"
+#include "engine/data/loom-picture.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
 
@@ -105,6 +106,35 @@ test_coco (void)
           loom_dataset_read (dataset, LOOM_SPLIT_TRAIN, &index, 1, (LoomTensor **)(void *)read->pdata, NULL));
       assert_row (y, 3, -1, 0, 0, 0, 0);
     }
+}
+
+/* A box around each number of PennFudan's masks; a pedestrian may be in several parts. */
+static void
+test_masks (void)
+{
+  static const char *const strv[] = { "path", "penn", "size", "32", "fit", "stretch", NULL };
+  guint8 values[64 * 32] = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+  g_autoptr (LoomDataset) dataset = NULL;
+  g_autoptr (GPtrArray) read = NULL;
+
+  for (int y = 4; y < 20; y++)
+    for (int x = 10; x < 30; x++)
+      values[y * 64 + x] = 1;
+  values[31 * 64 + 63] = 2;
+  values[24 * 64 + 40] = 2;
+  bytes = loom_picture_write_mask (values, 32, 64, &error);
+  g_assert_no_error (error);
+  write_picture ("penn/PNGImages/a.pgm");
+  write_file ("penn/PedMasks/a_mask.png", g_bytes_get_data (bytes, NULL), (gssize)g_bytes_get_size (bytes));
+  dataset = open_source ("boxes", strv, &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (loom_dataset_class_names (dataset)[0], ==, "pedestrian");
+  read = read_first (dataset, LOOM_SPLIT_TRAIN);
+  assert_row (read->pdata[1], 0, 0, 5, 4, 15, 20);
+  assert_row (read->pdata[1], 1, 0, 20, 24, 32, 32);
+  g_assert_cmpfloat (loom_tensor_get (read->pdata[1], 2 * 5), ==, LOOM_BOX_NONE);
 }
 
 static void
@@ -363,6 +393,7 @@ TEST_FILE (argc, argv)
   folder = g_dir_make_tmp ("gradloom-boxes-XXXXXX", NULL);
   g_test_add_func ("/boxes/coco", test_coco);
   g_test_add_func ("/boxes/voc", test_voc);
+  g_test_add_func ("/boxes/masks", test_masks);
   g_test_add_func ("/boxes/refused", test_refused);
   g_test_add_func ("/boxes/large-files", test_large_files);
   g_test_add_func ("/boxes/described-once", test_described_once);

@@ -176,6 +176,28 @@ test_pets (void)
   g_assert_cmpfloat (loom_tensor_get (read->pdata[1], 4), ==, 1);
 }
 
+/* Every pedestrian has a number of its own, and all are of one class. */
+static void
+test_penn (void)
+{
+  static const char *const strv[] = { "path", "penn", "size", "8", NULL };
+  guint8 values[SIDE * SIDE];
+  g_autoptr (LoomDataset) dataset = NULL;
+  g_autoptr (GPtrArray) read = NULL;
+
+  fill (values, 0, 7);
+  values[1] = 1;
+  write_picture ("penn/PNGImages/FudanPed00001.pgm");
+  write_mask ("penn/PedMasks/FudanPed00001_mask.png", values);
+  dataset = open_good (strv);
+  g_assert_cmpint (loom_dataset_info (dataset)->n_classes, ==, 2);
+  g_assert_cmpstr (loom_dataset_class_names (dataset)[1], ==, "pedestrian");
+  read = read_one (dataset, LOOM_SPLIT_TRAIN);
+  g_assert_cmpfloat (loom_tensor_get (read->pdata[1], 0), ==, 0);
+  g_assert_cmpfloat (loom_tensor_get (read->pdata[1], 1), ==, 1);
+  g_assert_cmpfloat (loom_tensor_get (read->pdata[1], 4), ==, 1);
+}
+
 /* Masks of one object have the values 0 and 255, and Carvana's names. */
 static void
 test_pairs (void)
@@ -328,6 +350,7 @@ TEST_FILE (argc, argv)
   folder = g_dir_make_tmp ("gradloom-masks-XXXXXX", NULL);
   g_test_add_func ("/masks/voc", test_voc);
   g_test_add_func ("/masks/pets", test_pets);
+  g_test_add_func ("/masks/penn", test_penn);
   g_test_add_func ("/masks/pairs", test_pairs);
   g_test_add_func ("/masks/refused", test_refused);
   g_test_add_func ("/masks/frame", test_frame);
