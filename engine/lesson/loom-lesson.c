@@ -83,11 +83,11 @@ loom_lessons_new (const LoomGraph *graph, LoomFaults *faults)
   for (guint i = 0; i < loom_element_n_children (root); i++)
     {
       const LoomElement *element = loom_element_child (root, i);
-      const char *title = loom_element_get (element, "title");
 
       if (loom_element_tag (element) != LOOM_TAG_LESSON)
         continue;
       LoomLesson *lesson = g_new0 (LoomLesson, 1);
+      const char *title = loom_element_get (element, "title");
       lesson->serial = loom_element_serial (element);
       lesson->title = g_strdup (title != NULL ? title : "Lesson");
       lesson->has_hand_in = g_strcmp0 (loom_element_get (element, "hand_in"), "true") == 0;

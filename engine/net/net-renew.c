@@ -760,12 +760,33 @@ replace_weights (Change *c, guint n_before)
   return TRUE;
 }
 
+/* TRUE if the weights are listed in the order of the nodes already. Then it sets the numbers of their nodes. */
+static gboolean
+renumber_weights (LoomNet *net)
+{
+  guint n = 0;
+
+  for (guint i = 0; i < net->nodes->len; i++)
+    {
+      const NetNode *node = net->nodes->pdata[i];
+
+      for (guint k = 0; k < node->infer.n_declared; k++)
+        if (node->infer.declared[k].weight == n)
+          g_array_index (net->weights, LoomNetWeight, n++).node = i;
+        else if (node->infer.declared[k].weight != G_MAXUINT)
+          return FALSE;
+    }
+  return n == net->weights->len;
+}
+
 /* Lists the weights in the order of the nodes. */
 static void
 list_weights (LoomNet *net)
 {
   GArray *before = net->weights;
 
+  if (renumber_weights (net))
+    return;
   net->weights = loom_net_weights_new (before->len);
   for (guint i = 0; i < net->nodes->len; i++)
     {

@@ -151,6 +151,8 @@ remove_node (CanvasCards *self, GtkWidget *node)
   if (gtk_widget_has_focus (node))
     gtk_widget_grab_focus (self->parent);
   gtk_accessible_reset_relation (GTK_ACCESSIBLE (node), GTK_ACCESSIBLE_RELATION_FLOW_TO);
+  /* As the first child it has none before it that GTK counts. */
+  gtk_widget_insert_after (node, self->parent, NULL);
   gtk_widget_unparent (node);
 }
 
