@@ -153,16 +153,19 @@ check_faults (const LoomFaults *faults, GError **error)
 }
 
 /* Kernels are those that the run chose. */
-static void
-take_costs (LoomPredictor *self, const char *run)
+static gboolean
+take_costs (LoomPredictor *self, const char *run, GError **error)
 {
   g_autofree char *why = NULL;
-  g_autoptr (LoomCostTable) costs = run != NULL ? loom_run_costs (run, &why) : NULL;
+  g_autoptr (LoomCostTable) costs = NULL;
 
+  if (run != NULL && !loom_run_costs (run, &costs, &why, error))
+    return FALSE;
   if (costs)
     loom_devices_set_costs (self->devices, costs);
   if (why != NULL)
     loom_cost_table_note (loom_devices_costs (self->devices), why);
+  return TRUE;
 }
 
 char *
@@ -207,7 +210,8 @@ loom_predictor_new (const LoomGraph *graph, const LoomPredictorOptions *options,
   if (!open_reading (self, options->run, error) || !divide_folds (self, spec, error))
     return NULL;
   self->devices = loom_devices_new (options->threads);
-  take_costs (self, options->run);
+  if (!take_costs (self, options->run, error))
+    return NULL;
   self->device = g_strdup (options->device != NULL ? options->device : "cpu");
   self->weights = g_strdup (options->weights);
   self->values = options->values != NULL ? g_ptr_array_ref (options->values) : NULL;

@@ -7,6 +7,7 @@
 #include "engine/infer/loom-run-json.h"
 #include "engine/plan/loom-devices.h"
 
+#include <errno.h>
 #include <fcntl.h>
 
 #define MAX_SAVED 256000000 /* bytes of a data.ini */
@@ -176,32 +177,54 @@ loom_run_checkpoint_enter (LoomFolder *checkpoints, gint64 step, GError **error)
   return loom_folder_enter (checkpoints, name, FALSE, error);
 }
 
-LoomCostTable *
-loom_run_costs (const char *run, char **note)
+/* TRUE if there is certainly no such file or folder. */
+static gboolean
+is_missing (int folder, const char *path)
 {
-  g_autoptr (LoomFolder) folder = loom_folder_open (run, NULL);
-  g_autoptr (LoomFolder) checkpoints
-      = folder != NULL ? loom_folder_enter (folder, LOOM_RUN_CHECKPOINTS, FALSE, NULL) : NULL;
-  g_autoptr (GArray) steps = loom_run_checkpoint_steps (checkpoints, NULL);
+  struct stat info;
 
+  return loom_os->stat (folder, path, &info, 0) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+/* *text: NULL if the checkpoint has no table; older versions of Gradloom did not write it. */
+static gboolean
+read_costs (LoomFolder *checkpoints, gint64 step, char **path, char **text, GError **error)
+{
+  g_autofree char *name = g_strdup_printf ("%" G_GINT64_FORMAT "/" LOOM_RUN_COSTS, step);
+  g_autoptr (LoomFolder) folder = NULL;
+
+  *path = loom_folder_path_of (checkpoints, name);
+  *text = NULL;
+  if (is_missing (loom_folder_fd (checkpoints), name))
+    return TRUE;
+  folder = loom_run_checkpoint_enter (checkpoints, step, error);
+  return folder != NULL && loom_folder_read (folder, LOOM_RUN_COSTS, MAX_COSTS, text, NULL, error);
+}
+
+gboolean
+loom_run_costs (const char *run, LoomCostTable **costs, char **note, GError **error)
+{
+  g_autofree char *all = g_build_filename (run, LOOM_RUN_CHECKPOINTS, NULL);
+  g_autoptr (LoomFolder) folder = NULL, checkpoints = NULL;
+  g_autoptr (GArray) steps = NULL;
+
+  *costs = NULL;
   *note = NULL;
-  for (guint i = 0; steps != NULL && i < steps->len; i++)
+  if (is_missing (AT_FDCWD, all))
+    return TRUE;
+  folder = loom_folder_open (run, error);
+  checkpoints = folder != NULL ? loom_folder_enter (folder, LOOM_RUN_CHECKPOINTS, FALSE, error) : NULL;
+  steps = checkpoints != NULL ? loom_run_checkpoint_steps (checkpoints, error) : NULL;
+  for (guint i = 0; steps != NULL && i < steps->len && *costs == NULL; i++)
     {
-      g_autoptr (LoomFolder) checkpoint
-          = loom_run_checkpoint_enter (checkpoints, g_array_index (steps, gint64, i), NULL);
-      g_autofree char *path = checkpoint != NULL ? loom_folder_path_of (checkpoint, LOOM_RUN_COSTS) : NULL;
-      g_autofree char *text = NULL;
+      g_autofree char *path = NULL, *text = NULL;
       g_autoptr (GError) local = NULL;
-      LoomCostTable *table;
 
-      /* Older versions of Gradloom did not write it. */
-      if (checkpoint == NULL || !loom_folder_read (checkpoint, LOOM_RUN_COSTS, MAX_COSTS, &text, NULL, NULL))
-        continue;
-      table = loom_cost_table_new_from_text (text, path, &local);
-      if (table != NULL)
-        return table;
-      if (*note == NULL)
+      if (!read_costs (checkpoints, g_array_index (steps, gint64, i), &path, &text, error))
+        return FALSE;
+      *costs = text != NULL ? loom_cost_table_new_from_text (text, path, &local) : NULL;
+      if (local != NULL && *note == NULL)
         *note = g_strdup_printf ("%s The run's last bits may differ.", local->message);
     }
-  return NULL;
+  return steps != NULL;
 }

@@ -123,13 +123,15 @@ read_model_device (TrainModel *model, const LoomTrainerOptions *options, TrainNo
                     : options->branch != NULL ? options->branch
                                               : options->costs_of;
   g_autofree char *why = NULL, *warning = NULL;
+  g_autoptr (LoomCostTable) costs = NULL;
   LoomPlanDevice *device;
   GError *local = NULL;
 
   model->devices = loom_devices_new (model->threads);
   if (options->comm != NULL)
     loom_devices_set_local_rank (model->devices, options->comm->local_rank);
-  g_autoptr (LoomCostTable) costs = run != NULL ? loom_run_costs (run, &why) : NULL;
+  if (run != NULL && !loom_run_costs (run, &costs, &why, error))
+    return FALSE;
   if (why != NULL)
     train_notes_add (notes, "%s", why);
   if (costs)

@@ -522,6 +522,33 @@ test_back_history (Fixture *f, gconstpointer data)
   g_assert_cmpuint (fake.synchronised, >, 0);
 }
 
+static int
+open_others (int folder, const char *path, int flags, mode_t mode)
+{
+  if (!g_strv_contains (fake.kept, path))
+    return loom_os_real.open (folder, path, flags, mode);
+  errno = EIO;
+  return -1;
+}
+
+/* With another cost table the run would have other bits. */
+static void
+test_costs (Fixture *f, gconstpointer data)
+{
+  static const char *const names[] = { "costs.ini", NULL };
+  g_autofree char *costs = g_build_filename (f->run, "checkpoints", "22", names[0], NULL);
+  LoomTrainerOptions o = again (f);
+  g_autoptr (LoomTrainer) trainer = NULL;
+
+  keep_files (names, f->run);
+  fake.os.open = open_others;
+  refuse (&o, 5, "costs.ini");
+  loom_os = &loom_os_real;
+  g_assert_cmpint (g_remove (costs), ==, 0); /* as by an older version */
+  trainer = resume (&o);
+  g_assert_cmpint (loom_trainer_steps (trainer), ==, 22);
+}
+
 /* A checkpoint of a version for which accuracy was one sum. */
 static void
 test_older_accuracy (Fixture *f, gconstpointer data)
@@ -815,6 +842,7 @@ TEST_FILE (argc, argv)
   ADD ("/resume/back", test_back);
   ADD ("/resume/back/in-part", test_back_in_part);
   ADD ("/resume/back/history", test_back_history);
+  ADD ("/resume/costs", test_costs);
   ADD ("/resume/damaged", test_damaged);
   ADD ("/resume/older-accuracy", test_older_accuracy);
   ADD ("/resume/damaged-settings", test_damaged_settings);
