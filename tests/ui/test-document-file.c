@@ -1,7 +1,10 @@
 /* The document and its files: the journal and recovery, saving, a run's graph, and what a reader ignores. */
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/core/loom-os.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
 #include "tests/ui/document-chain.h"
@@ -62,6 +65,108 @@ test_journal (void)
   g_assert_null (studio_journal_read (torn, &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PARSE);
   g_clear_error (&error);
+  remove_tree (folder);
+}
+
+/* An operating system in which a call fails once. */
+static struct
+{
+  LoomOs os;
+  gboolean opens, writes;
+  gint synchronises; /* of the journal's thread */
+} failing;
+
+static int
+fail_open (int folder, const char *path, int flags, mode_t mode)
+{
+  if (!failing.opens || !(flags & O_CREAT))
+    return loom_os_real.open (folder, path, flags, mode);
+  errno = EACCES;
+  return -1;
+}
+
+static gssize
+fail_write (int fd, const void *from, gsize n)
+{
+  if (!failing.writes)
+    return loom_os_real.write (fd, from, n);
+  failing.writes = FALSE;
+  errno = ENOSPC;
+  return -1;
+}
+
+static int
+fail_sync (int fd, gboolean only_data)
+{
+  if (!g_atomic_int_compare_and_exchange (&failing.synchronises, TRUE, FALSE))
+    return loom_os_real.sync (fd, only_data);
+  errno = EIO;
+  return -1;
+}
+
+static void
+begin_failing (void)
+{
+  failing.os = loom_os_real;
+  failing.os.open = fail_open;
+  failing.os.write = fail_write;
+  failing.os.sync = fail_sync;
+  loom_os = &failing.os;
+}
+
+static void
+failed_cb (const char *why, gpointer data)
+{
+  char **into = data;
+
+  g_assert_null (*into);
+  *into = g_strdup (why);
+}
+
+static void
+document_failed_cb (StudioDocument *document, const char *sentence, gpointer data)
+{
+  failed_cb (sentence, data);
+}
+
+/* Work that is not safe is reported once, also if the failure is that of the journal's own thread; and what was lost
+ * then does not count as synchronised later. */
+static void
+test_journal_failed (void)
+{
+  g_autofree char *folder = g_dir_make_tmp ("gradloom-journal-XXXXXX", NULL), *why = NULL;
+  g_autoptr (GError) error = NULL;
+  StudioJournal *journal = studio_journal_new (folder, NULL, "base", 4, &error);
+
+  g_assert_no_error (error);
+  begin_failing ();
+  failing.synchronises = TRUE;
+  studio_journal_set_failed_func (journal, failed_cb, &why);
+  studio_journal_append (journal, "edit");
+  studio_journal_commit (journal, "Edit");
+  while (why == NULL)
+    g_main_context_iteration (NULL, TRUE);
+  g_assert_cmpstr (why, ==, g_strerror (EIO));
+  g_assert_false (studio_journal_sync (journal));
+  studio_journal_remove (journal);
+  for (int i = 0; i < 2; i++)
+    {
+      g_autoptr (StudioDocument) document = document_load (chain);
+      g_autofree char *sentence = NULL;
+
+      g_signal_connect (document, "journal-failed", G_CALLBACK (document_failed_cb), &sentence);
+      g_assert_true (studio_document_keep_journal (document, folder, &error));
+      failing.opens = i == 0;
+      if (i == 1)
+        studio_document_add_node (document, "relu", 0, 300); /* the journal exists */
+      failing.writes = i == 1;
+      studio_document_add_node (document, "relu", 0, 400);
+      studio_document_add_node (document, "relu", 0, 500);
+      g_assert_nonnull (sentence);
+      g_assert_nonnull (strstr (sentence, g_strerror (i == 0 ? EACCES : ENOSPC)));
+      studio_document_close (document);
+    }
+  loom_os = &loom_os_real;
   remove_tree (folder);
 }
 
@@ -254,6 +359,7 @@ TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, G_TEST_OPTION_ISOLATE_DIRS, NULL);
   g_test_add_func ("/ui/document/journal", test_journal);
+  g_test_add_func ("/ui/document/journal/failed", test_journal_failed);
   g_test_add_func ("/ui/document/save", test_save);
   g_test_add_func ("/ui/document/run-graph", test_run_graph);
   g_test_add_func ("/ui/document/dropped", test_dropped);

@@ -2,9 +2,19 @@
 #include "ui/document/studio-document-history.h"
 #include "ui/document/studio-document-private.h"
 
+#include <glib/gi18n.h>
 #include <string.h>
 
 /* ---- transactions ------------------------------------------------------- */
+
+static void
+journal_failed_cb (const char *why, gpointer document)
+{
+  g_autofree char *sentence = g_strdup_printf (
+      _ ("A crash would lose your changes, because they cannot be noted: %s. Save the graph in a file."), why);
+
+  g_signal_emit_by_name (document, "journal-failed", sentence);
+}
 
 static void
 journal_start (StudioDocument *self)
@@ -22,8 +32,11 @@ journal_start (StudioDocument *self)
       /* Reported once: without a journal the user can still work. */
       g_message ("No journal is written: %s", error->message);
       self->wants_journal = FALSE;
+      g_signal_emit_by_name (self, "journal-failed", error->message);
+      return;
     }
-  else if (studio_file_watch_get_digest (self->watch) != NULL)
+  studio_journal_set_failed_func (self->journal, journal_failed_cb, self);
+  if (studio_file_watch_get_digest (self->watch) != NULL)
     studio_journal_note_file (self->journal, studio_file_watch_get_digest (self->watch));
 }
 

@@ -356,6 +356,8 @@ studio_document_class_init (StudioDocumentClass *klass)
   G_OBJECT_CLASS (klass)->finalize = studio_document_finalize;
   g_signal_new ("history-changed", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 3,
                 G_TYPE_UINT, G_TYPE_UINT, G_TYPE_UINT);
+  g_signal_new ("journal-failed", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
+                G_TYPE_STRING);
   for (guint i = 0; i < N_SIGNALS; i++)
     signals[i]
         = g_signal_new (names[i], G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);

@@ -22,7 +22,9 @@ G_DECLARE_FINAL_TYPE (StudioDocument, studio_document, STUDIO, DOCUMENT, GObject
  *   "faults-changed"     after net-changed, only if the list of faults differs
  *   "file-changed"       path, title or is_edited changed
  * and one with the three arguments of GListModel's "items-changed":
- *   "history-changed"    entries of the history were added, removed or merged (studio-document-history.h) */
+ *   "history-changed"    entries of the history were added, removed or merged (studio-document-history.h)
+ * and one with a sentence:
+ *   "journal-failed"     a crash would lose changes; once for a journal */
 
 /* Makes an empty graph that was never saved. */
 StudioDocument *studio_document_new (void);

@@ -5,7 +5,8 @@
  * saved.
  *
  * Writes go directly to the descriptor, so after a crash everything is kept except what the kernel had not written;
- * fdatasync runs on a thread of its own, because it may be slow and the canvas must not wait for it. */
+ * fdatasync runs on a thread of its own, because it may be slow and the canvas must not wait for it. There is one such
+ * thread at a time, and the timer that starts it looks at its result. */
 #include "ui/document/studio-journal.h"
 
 #include <errno.h>
@@ -23,6 +24,13 @@
 #define MAGIC             "gradloom-journal 1\n"
 #define SYNC_MILLISECONDS 500
 
+/* What a thread synchronises, on descriptors of its own. */
+typedef struct
+{
+  int fd, folder, code; /* code: errno; 0: it was synchronised */
+  gint is_done;
+} Sync;
+
 struct _StudioJournal
 {
   char *file;
@@ -32,6 +40,11 @@ struct _StudioJournal
   gboolean is_lost; /* synchronising has failed: what the system should have written then may be gone */
   GString *pending; /* of the open transaction: written as a whole; and what could not be written before */
   guint timer;
+  gboolean is_dirty; /* something was written since the thread began */
+  GThread *thread;   /* NULL: none synchronises */
+  Sync *sync;        /* its own, g_atomic_rc_box */
+  StudioJournalFailedFunc failed;
+  gpointer failed_data;
 };
 
 char *
@@ -96,40 +109,102 @@ studio_journal_append (StudioJournal *self, const char *line)
   g_string_append_printf (self->pending, "e %s\n", line);
 }
 
+void
+studio_journal_set_failed_func (StudioJournal *self, StudioJournalFailedFunc failed, gpointer data)
+{
+  self->failed = failed;
+  self->failed_data = data;
+}
+
+static void
+report (StudioJournal *self, int code)
+{
+  const StudioJournalFailedFunc failed = self->failed;
+
+  g_message ("The journal %s cannot be written: %s", self->file, g_strerror (code));
+  self->failed = NULL;
+  if (failed != NULL)
+    failed (g_strerror (code), self->failed_data);
+}
+
+/* ---- synchronising ------------------------------------------------------ */
+
 static gboolean
 synchronise (int fd, int folder)
 {
   return loom_sync (fd, TRUE) && loom_sync (folder, FALSE);
 }
 
+static void
+sync_clear (gpointer data)
+{
+  Sync *sync = data;
+
+  loom_close (sync->fd);
+  loom_close (sync->folder);
+}
+
 static gpointer
 sync_thread (gpointer data)
 {
-  int *fds = data;
+  Sync *sync = data;
 
-  synchronise (fds[0], fds[1]);
-  loom_close (fds[0]);
-  loom_close (fds[1]);
-  g_free (fds);
+  sync->code = synchronise (sync->fd, sync->folder) ? 0 : errno;
+  g_atomic_int_set (&sync->is_done, TRUE);
+  g_atomic_rc_box_release_full (sync, sync_clear);
   return NULL;
+}
+
+/* Waits for the thread. The system reports to one caller that what was written is lost, and that may have been it. */
+static void
+end_thread (StudioJournal *self)
+{
+  if (self->thread == NULL)
+    return;
+  g_thread_join (g_steal_pointer (&self->thread));
+  if (self->sync->code != 0)
+    {
+      self->is_lost = TRUE;
+      report (self, self->sync->code);
+    }
+  g_atomic_rc_box_release_full (g_steal_pointer (&self->sync), sync_clear);
+}
+
+static void
+begin_thread (StudioJournal *self)
+{
+  const int fd = fcntl (self->fd, F_DUPFD_CLOEXEC, 0), folder = fcntl (self->folder, F_DUPFD_CLOEXEC, 0);
+
+  if (fd < 0 || folder < 0)
+    {
+      loom_close (fd);
+      loom_close (folder);
+      return;
+    }
+  self->is_dirty = FALSE;
+  self->sync = g_atomic_rc_box_new0 (Sync);
+  self->sync->fd = fd;
+  self->sync->folder = folder;
+  self->thread = g_thread_new ("journal", sync_thread, g_atomic_rc_box_acquire (self->sync));
 }
 
 static gboolean
 sync_cb (gpointer data)
 {
   StudioJournal *self = data;
-  const int fds[] = { fcntl (self->fd, F_DUPFD_CLOEXEC, 0), fcntl (self->folder, F_DUPFD_CLOEXEC, 0) };
 
+  if (self->thread != NULL && !g_atomic_int_get (&self->sync->is_done))
+    return G_SOURCE_CONTINUE;
+  end_thread (self);
+  if (self->is_dirty)
+    begin_thread (self);
+  if (self->thread != NULL || self->is_dirty)
+    return G_SOURCE_CONTINUE;
   self->timer = 0;
-  if (fds[0] >= 0 && fds[1] >= 0)
-    g_thread_unref (g_thread_new ("journal", sync_thread, g_memdup2 (fds, sizeof fds)));
-  else
-    {
-      loom_close (fds[0]);
-      loom_close (fds[1]);
-    }
   return G_SOURCE_REMOVE;
 }
+
+/* ---- writing ------------------------------------------------------------ */
 
 /* FALSE: errno is set. The rest of a write that failed is cut off before the next one. */
 static gboolean
@@ -150,7 +225,8 @@ static void
 flush (StudioJournal *self)
 {
   if (!write_pending (self))
-    g_message ("The journal %s cannot be written: %s", self->file, g_strerror (errno));
+    report (self, errno);
+  self->is_dirty = TRUE;
   if (self->timer == 0)
     self->timer = g_timeout_add (SYNC_MILLISECONDS, sync_cb, self);
 }
@@ -190,7 +266,9 @@ gboolean
 studio_journal_sync (StudioJournal *self)
 {
   g_clear_handle_id (&self->timer, g_source_remove);
+  end_thread (self);
   self->is_lost = !synchronise (self->fd, self->folder) || self->is_lost;
+  self->is_dirty = FALSE;
   return !self->is_lost && self->pending->len == 0;
 }
 
@@ -198,6 +276,11 @@ static void
 journal_free (StudioJournal *self)
 {
   g_clear_handle_id (&self->timer, g_source_remove);
+  if (self->thread != NULL) /* it ends by itself */
+    {
+      g_thread_unref (self->thread);
+      g_atomic_rc_box_release_full (self->sync, sync_clear);
+    }
   loom_close (self->fd);
   loom_close (self->folder);
   g_string_free (self->pending, TRUE);

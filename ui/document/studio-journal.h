@@ -16,6 +16,10 @@ char *studio_journal_default_folder (void);
 /* path: the user's file, may be NULL; base: the text by which the serials of the edits are numbered. */
 StudioJournal *
 studio_journal_new (const char *folder, const char *path, const char *base, gsize length, GError **error);
+/* Called, once, if a crash or a loss of power may lose edits: the journal cannot be written, or what was written has
+ * not reached the disk. why: of the operating system. */
+typedef void (*StudioJournalFailedFunc) (const char *why, gpointer data);
+void studio_journal_set_failed_func (StudioJournal *self, StudioJournalFailedFunc failed, gpointer data);
 void studio_journal_append (StudioJournal *self, const char *line);
 /* Ends a transaction: the lines before it are valid only after this line. */
 void studio_journal_commit (StudioJournal *self, const char *name);

@@ -438,6 +438,12 @@ make_states (StudioPage *self)
   view_actions_install (map, self->canvas, minimap);
 }
 
+static void
+journal_failed_cb (StudioPage *self, const char *sentence)
+{
+  studio_page_toast_lasting (self, _ ("Unsaved changes are not protected"), sentence);
+}
+
 #define CONNECT(part, signal, function) g_signal_connect_swapped (self->part, signal, G_CALLBACK (function), self)
 
 static void
@@ -448,6 +454,7 @@ connect_parts (StudioPage *self)
   gtk_widget_add_controller (GTK_WIDGET (self), keys);
   CONNECT (document, "changed", changed_cb);
   CONNECT (document, "file-changed", update_title);
+  CONNECT (document, "journal-failed", journal_failed_cb);
   CONNECT (document, "net-changed", update_title);
   CONNECT (document, "selection-changed", update_actions);
   CONNECT (run, "memory-changed", update_title);
