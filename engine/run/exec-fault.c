@@ -4,12 +4,26 @@
  * executor reads it; until then the gates of all further steps on that stream stay closed. */
 #include "engine/run/run-private.h"
 
+/* TRUE if slots may have values of the step that failed. Faults close the gates that are before all updates; a device
+ * that fails itself does so anywhere, and an asynchronous one does not say where. */
+static gboolean
+has_committed (const LoomExec *exec, const LoomPlanInstr *instr, LoomStatus status)
+{
+  if (status == LOOM_STATUS_INDEX || status == LOOM_STATUS_NO_RESULT || status == LOOM_STATUS_NOT_FINITE)
+    return FALSE;
+  for (const LoomExecRow *row = exec->rows; row < exec->rows + exec->n_rows && row->instr != instr; row++)
+    if (row->instr->is_gate)
+      return TRUE;
+  return exec->is_asynchronous;
+}
+
 gboolean
 loom_exec_status_error (LoomExec *exec, const LoomPlanInstr *instr, LoomStatus status, GError **error)
 {
   const LoomPlanDevice *device = loom_plan_device (exec->plan, instr != NULL ? instr->device : 0);
   g_autofree char *where = NULL;
 
+  exec->is_between = has_committed (exec, instr, status);
   /* If ranks have ended, the message names them and is the same on all ranks. A call that failed otherwise failed only
    * on this rank. */
   if (instr != NULL && loom_plan_exchanges (instr) && status == LOOM_STATUS_DEVICE
@@ -195,6 +209,12 @@ loom_exec_reports_faults_of (const LoomExec *exec, const LoomExec *before)
         return FALSE;
     }
   return TRUE;
+}
+
+gboolean
+loom_exec_is_between (const LoomExec *exec)
+{
+  return exec->is_between;
 }
 
 gint64

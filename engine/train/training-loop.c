@@ -194,10 +194,11 @@ report (TrainingLoop *self, const QueuedRun *run)
 
 /* ---- queueing --------------------------------------------------------- */
 
-/* Handles a failed run of an executor; nothing of its step was written. */
+/* Handles a failed run of an executor. Nothing of its step was written, unless its device failed during updates. */
 static gboolean
 explain (TrainingLoop *self, const QueuedRun *run, GError *cause, GError **error)
 {
+  self->is_between = self->is_between || loom_exec_is_between (run->exec);
   if (run->plan == NULL)
     return step_failure_of_update (self->failure, cause, error);
   /* The values of a later step may have been different. */

@@ -47,12 +47,15 @@ takes (LoomDevice *device, const CpuPrimitive *primitive, const CpuAlgorithm *al
        size_t *scratch, LoomMessage *message)
 {
   CpuKernel *k = NULL;
+  LoomStatus status;
 
   *scratch = 0;
   if (algorithm->takes != NULL)
     return algorithm->takes (spec);
-  if (algorithm->create (device, spec, primitive->attrs_size, &k, message) != LOOM_STATUS_OK)
-    return false;
+  status = algorithm->create (device, spec, primitive->attrs_size, &k, message);
+  /* Without memory another algorithm would be chosen, with other bits. */
+  if (status != LOOM_STATUS_OK)
+    return status == LOOM_STATUS_OUT_OF_MEMORY;
   *scratch = k->base.scratch_bytes;
   k->base.free (&k->base);
   return true;
