@@ -73,7 +73,8 @@ static int life = -1, full_until, n_faults;
 static WorldFault fault[WORLD_MOST_FAULTS];
 static GMutex mutex;
 static __thread int rank; /* of this thread, each of which has its own calls */
-static int calls_of[WORLD_MOST_RANKS];
+static __thread gboolean is_rank;
+static int calls_of[WORLD_N_CALLS][WORLD_MOST_RANKS];
 
 guint64
 world_hash (guint64 a, guint64 b, guint64 c)
@@ -90,9 +91,20 @@ const char *
 world_fault_name (WorldFaultKind kind)
 {
   static const char *const names[WORLD_N_FAULTS]
-      = { "kill", "power", "EIO", "ENOSPC", "EMFILE", "EINTR", "short", "full", "jump" };
+      = { "kill", "power",  "EIO",    "ENOSPC", "EMFILE", "EINTR", "short", "full",
+          "jump", "memory", "device", "lost",   "late",   "stall", "break", "stop" };
 
   return names[kind];
+}
+
+WorldCall
+world_fault_call (WorldFaultKind kind)
+{
+  return kind < WORLD_MEMORY   ? WORLD_CALL_FILE
+         : kind < WORLD_DEVICE ? WORLD_CALL_MEMORY
+         : kind < WORLD_LATE   ? WORLD_CALL_DEVICE
+         : kind < WORLD_STOP   ? WORLD_CALL_EXCHANGE
+                               : WORLD_CALL_STEP;
 }
 
 WorldReport *
@@ -319,7 +331,7 @@ typedef enum
 static int
 enter (May may)
 {
-  const int call = rank * WORLD_RANK_CALLS + calls_of[rank]++;
+  const int call = rank * WORLD_RANK_CALLS + calls_of[WORLD_CALL_FILE][rank]++;
   int error = 0;
 
   if (life < 0)
@@ -327,7 +339,7 @@ enter (May may)
   /* The clock of the first rank decides, so that its steps do not depend on how threads alternate. */
   if (rank == 0)
     {
-      disk->report.calls++;
+      disk->report.calls[WORLD_CALL_FILE]++;
       disk->report.clock += 50000;
       disk->report.wall += 50;
     }
@@ -335,7 +347,7 @@ enter (May may)
     {
       const WorldFault *f = &fault[i];
 
-      if (f->life != life || f->call != call)
+      if (f->life != life || f->call != call || world_fault_call (f->kind) != WORLD_CALL_FILE)
         continue;
       switch (f->kind)
         {
@@ -375,6 +387,24 @@ enter (May may)
   if (error == 0 && call < full_until && (may & MAY_FILL))
     error = ENOSPC;
   return error;
+}
+
+int
+world_meet (WorldCall of)
+{
+  int met = -1, call;
+
+  if (life < 0 || !is_rank)
+    return -1;
+  g_mutex_lock (&mutex);
+  call = rank * WORLD_RANK_CALLS + calls_of[of][rank]++;
+  disk->report.calls[of] += rank == 0;
+  for (int i = 0; i < n_faults && met < 0; i++)
+    if (fault[i].life == life && fault[i].call == call && world_fault_call (fault[i].kind) == of)
+      met = (int)fault[i].kind;
+  disk->report.n_met += met >= 0;
+  g_mutex_unlock (&mutex);
+  return met;
 }
 
 static void
@@ -498,7 +528,8 @@ write_at (int fd, const void *from, gsize n, gsize offset, gboolean moves)
       return -1;
     }
   if (failed < 0 && n > 0)
-    n = failed == -1 ? (n + 1) / 2 : world_hash (disk->seed, (guint64)life, (guint64)disk->report.calls) % (n + 1);
+    n = failed == -1 ? (n + 1) / 2
+                     : world_hash (disk->seed, (guint64)life, (guint64)disk->report.calls[WORLD_CALL_FILE]) % (n + 1);
   if (d->flags & O_APPEND)
     offset = file->size;
   put_content (file, from, n, offset);
@@ -871,7 +902,8 @@ world_begin_life (int number, const WorldFault *faults, int n)
   full_until = 0;
   memset (descriptor, 0, sizeof descriptor);
   memset (calls_of, 0, sizeof calls_of);
-  disk->report.calls = disk->report.n_met = 0;
+  memset (disk->report.calls, 0, sizeof disk->report.calls);
+  disk->report.n_met = 0;
   disk->report.steps = -1;
   disk->report.error[0] = '\0';
   disk->report.error_code = 0;
@@ -883,6 +915,7 @@ world_be_rank (int number)
 {
   g_assert_cmpint (number, <, WORLD_MOST_RANKS);
   rank = number;
+  is_rank = TRUE;
 }
 
 void

@@ -25,8 +25,26 @@ typedef enum
   WORLD_SHORT, /* a part is read or written */
   WORLD_FULL,  /* the disk is full during the next calls */
   WORLD_JUMP,  /* the clocks jump */
+  /* Of other calls than those of files (world-machine.h), which are counted by themselves. */
+  WORLD_MEMORY, /* an allocation fails */
+  WORLD_DEVICE, /* a kernel, a copy, or an allocation of the device fails */
+  WORLD_LOST,   /* the device is lost, with all later calls */
+  WORLD_LATE,   /* a rank comes late to a call of the exchange */
+  WORLD_STALL,  /* it does not come, so that the others time out */
+  WORLD_BREAK,  /* the call fails on it alone */
+  WORLD_STOP,   /* a signal interrupts the run in this step */
   WORLD_N_FAULTS
 } WorldFaultKind;
+
+typedef enum
+{
+  WORLD_CALL_FILE,
+  WORLD_CALL_MEMORY,
+  WORLD_CALL_DEVICE,
+  WORLD_CALL_EXCHANGE,
+  WORLD_CALL_STEP,
+  WORLD_N_CALLS
+} WorldCall;
 
 typedef struct
 {
@@ -44,13 +62,13 @@ typedef struct
 /* What lives report to the process that starts them. */
 typedef struct
 {
-  int calls;           /* of this life */
-  int n_met;           /* faults of this life that had an effect */
-  gint64 acknowledged; /* the newest step whose checkpoint was reported */
-  gint64 steps;        /* at which this life began */
-  gint64 clock;        /* monotonic, ns */
-  gint64 wall;         /* µs */
-  int error_code;      /* of LoomError; -1: another domain */
+  int calls[WORLD_N_CALLS]; /* of this life, on the first rank */
+  int n_met;                /* faults of this life that had an effect */
+  gint64 acknowledged;      /* the newest step whose checkpoint was reported */
+  gint64 steps;             /* at which this life began */
+  gint64 clock;             /* monotonic, ns */
+  gint64 wall;              /* µs */
+  int error_code;           /* of LoomError; -1: another domain */
   char error[1024];
   /* Of the undisturbed run, after each step: its checkpoint and its weights. */
   guint64 hash[WORLD_MOST_STEPS], value[WORLD_MOST_STEPS];
@@ -71,5 +89,8 @@ void world_reboot (gboolean power);
 /* Outside of lives: no call fails, and none is counted. */
 void world_look (void);
 
+/* Counts a call that is none of files, on a thread that is a rank; the fault that it meets; -1: none. */
+int world_meet (WorldCall call);
+WorldCall world_fault_call (WorldFaultKind kind);
 guint64 world_hash (guint64 a, guint64 b, guint64 c);
 const char *world_fault_name (WorldFaultKind kind);

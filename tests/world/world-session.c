@@ -15,17 +15,21 @@
 
 #include "engine/core/loom-folder.h"
 #include "engine/infer/loom-run-files.h"
+#include "engine/interop/loom-safetensors.h"
 #include "engine/loom-lab.h"
 #include "tests/train/train-test.h"
 #include "tests/world/world-journal.h"
+#include "tests/world/world-machine.h"
 #include "tests/world/world-queue.h"
 
-#define RUN       WORLD_ROOT "/runs/first"
-#define LIVES     4
-#define CALLS     420 /* of a life, about; later faults have no effect */
-#define EDITS     110 /* the same, of one that writes a journal */
-#define MOST_FILE (1 << 20)
-#define RANKS     2
+#define RUN           WORLD_ROOT "/runs/first"
+#define LIVES         4
+#define CALLS         420 /* of a life, about; later faults have no effect */
+#define EDITS         110 /* the same, of one that writes a journal */
+#define MOST_FILE     (1 << 20)
+#define RANKS         2
+#define BATCH_NUMBERS "accumulate_"
+#define HANGS         120 /* seconds, after which a life that waits is ended; each takes less than one */
 
 #define RUN_OF(TRAIN, INSIDE)                                                                                          \
   TRAIN_TEST_SPIRALS ("n=\"80\"", "6")                                                                                 \
@@ -68,13 +72,32 @@ hash_file (LoomFolder *folder, const char *name, guint64 hash)
   return hash | 1;
 }
 
+/* Of the optimizer's state, without the numbers of a step's batches: a step that failed has set them, and the next one
+ * sets them again. */
+static guint64
+hash_optimizer (LoomFolder *folder, guint64 hash)
+{
+  g_autoptr (LoomTensorFile) file = loom_safetensors_open_in (folder, LOOM_RUN_OPTIMIZER, NULL);
+
+  for (guint i = 0; file != NULL && i < loom_tensor_file_count (file); i++)
+    {
+      g_autoptr (LoomTensor) value = loom_tensor_file_tensor (file, i, NULL);
+
+      if (value == NULL)
+        return 0;
+      for (gsize k = 0; k < value->bytes && !g_str_has_prefix (loom_tensor_file_name (file, i), BATCH_NUMBERS); k++)
+        hash = (hash ^ ((const guint8 *)value->data)[k]) * G_GUINT64_CONSTANT (1099511628211);
+    }
+  return file != NULL ? hash | 1 : 0;
+}
+
 /* 0: it is not complete. */
 static guint64
 hash_checkpoint (LoomFolder *folder)
 {
   guint64 hash = hash_file (folder, LOOM_RUN_WEIGHTS, 1);
 
-  hash = hash != 0 ? hash_file (folder, LOOM_RUN_OPTIMIZER, hash) : 0;
+  hash = hash != 0 ? hash_optimizer (folder, hash) : 0;
   return hash != 0 && hash_file (folder, LOOM_RUN_STATE, 1) != 0 ? hash : 0;
 }
 
@@ -202,6 +225,8 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
   WorldReport *report = world_report ();
   const guint64 drawn = world_hash (session_seed, (guint64)session_life, 1000 + (guint64)step->step) % 3;
 
+  if (world_meet (WORLD_CALL_STEP) >= 0)
+    loom_trainer_post (trainer, LOOM_COMMAND_INTERRUPT, NULL, 0);
   report->clock += drawn == 0 ? G_GINT64_CONSTANT (60000000000) : G_GINT64_CONSTANT (3000000);
 }
 
@@ -353,6 +378,8 @@ live (gint64 back, gint64 shown)
     world_report ()->acknowledged = MIN (world_report ()->acknowledged, back);
   if (ranks > 1)
     g_assert_cmpint (loom_comm_threads_new (ranks, comm, &message), ==, LOOM_STATUS_OK);
+  for (int k = 0; ranks > 1 && k < ranks; k++)
+    comm[k] = world_comm_new (comm[k]);
   for (int k = 0; k < ranks; k++)
     rank[k] = (Rank){ comm[k], back, shown, resumes, 0 };
   for (int k = 1; k < ranks; k++)
@@ -376,6 +403,7 @@ start_life (int life, const WorldFault *faults, int n, gint64 back, gint64 shown
       session_life = life;
       signal (SIGSEGV, crash_cb);
       signal (SIGABRT, crash_cb);
+      alarm (HANGS);
       world_begin_life (life, faults, n);
       _exit (kind == KIND_JOURNAL ? world_journal_live (session_seed, life)
              : kind == KIND_QUEUE ? world_queue_live (session_seed, life)
@@ -417,6 +445,18 @@ kind_of (guint64 seed)
   return (guint)(world_hash (seed, 8, 8) % N_KINDS);
 }
 
+/* Of memory, the device, the exchange, or a signal, on one of the ranks. */
+static WorldFault
+machine_fault (int life, int ranks, guint64 drawn)
+{
+  static const int most[WORLD_N_CALLS] = { 0, 500, 1200, 300, 15 };
+  const WorldFaultKind of = (WorldFaultKind)(WORLD_MEMORY + (int)(drawn % (WORLD_N_FAULTS - WORLD_MEMORY)));
+  const int call = (int)((drawn >> 16) % (guint64)most[world_fault_call (of)]);
+  const int rank = of == WORLD_STOP ? 0 : (int)((drawn >> 8) % (guint64)ranks);
+
+  return (WorldFault){ life, rank * WORLD_RANK_CALLS + call, of };
+}
+
 int
 world_session_faults (guint64 seed, WorldFault faults[WORLD_MOST_FAULTS])
 {
@@ -435,8 +475,10 @@ world_session_faults (guint64 seed, WorldFault faults[WORLD_MOST_FAULTS])
           const guint64 one = world_hash (seed, (guint64)life, 100 + (guint64)i);
 
           faults[n++] = (WorldFault){ life, (int)((one >> 16) % calls),
-                                      (WorldFaultKind)(WORLD_EIO + (int)(one % (WORLD_N_FAULTS - WORLD_EIO))) };
+                                      (WorldFaultKind)(WORLD_EIO + (int)(one % (WORLD_MEMORY - WORLD_EIO))) };
         }
+      if (kind_of (seed) < KIND_JOURNAL && (drawn & 64) != 0)
+        faults[n++] = machine_fault (life, kinds[kind_of (seed)].ranks, world_hash (seed, (guint64)life, 200));
     }
   return n;
 }
@@ -492,9 +534,11 @@ world_session_run (guint64 seed, const WorldFault *faults, int n, int *n_met)
 
       *n_met += world_report ()->n_met;
       if (g_getenv ("WORLD_TRACE") != NULL)
-        printf ("# life %d: exit %d, %d calls, from step %d, back %d, acknowledged %d: %s\n", life, status,
-                world_report ()->calls, (int)world_report ()->steps, (int)back, (int)world_report ()->acknowledged,
-                world_report ()->error);
+        printf ("# life %d: exit %d, calls %d (files) %d (memory) %d (device) %d (exchange), from step %d, back %d, "
+                "acknowledged %d: %s\n",
+                life, status, world_report ()->calls[WORLD_CALL_FILE], world_report ()->calls[WORLD_CALL_MEMORY],
+                world_report ()->calls[WORLD_CALL_DEVICE], world_report ()->calls[WORLD_CALL_EXCHANGE],
+                (int)world_report ()->steps, (int)back, (int)world_report ()->acknowledged, world_report ()->error);
       wrong = after_life (life, status, ended_by, is_last, *n_met);
     }
   if (wrong == NULL && kind < KIND_JOURNAL

@@ -1,0 +1,12 @@
+/* Memory, the device and the exchange between ranks, of which calls fail.
+ *
+ * Each is one interface that the program has already: the functions that return NULL without memory (the linker puts
+ * those of this file before them, meson.build), LoomBackend, and LoomComm. */
+#pragma once
+
+#include "kernels/comm.h"
+#include "tests/world/world-disk.h"
+
+/* The exchange of a rank over another one, which it frees. A rank that stalls, stalls for ever: the others report it at
+ * once, as they would after a time-out. */
+LoomComm *world_comm_new (LoomComm *inner);
