@@ -217,6 +217,74 @@ assign_unnamed (OnnxGroups *t, OnnxNode *node)
   g_hash_table_insert (t->group_of, node, at != NULL ? at : t->root);
 }
 
+/* The innermost group that has all readers of a node, if some are inside its group g and all others in groups next to
+ * it; else NULL. A module that returns a value to the one around it keeps it. */
+static OnnxGroup *
+find_sharing (const OnnxGroups *t, const OnnxNode *node, OnnxGroup *g)
+{
+  OnnxGroup *all = NULL;
+  gboolean is_read_inside = FALSE;
+
+  for (guint k = 0; k < node->n_out; k++)
+    {
+      const GPtrArray *readers = g_hash_table_lookup (t->readers, &node->out[k]);
+
+      for (guint r = 0; readers != NULL && r < readers->len; r++)
+        {
+          OnnxGroup *at = g_hash_table_lookup (t->group_of, readers->pdata[r]);
+
+          all = widen (t, all, readers->pdata[r]);
+          is_read_inside = is_read_inside || (at != NULL && onnx_group_is_within (at, g));
+        }
+    }
+  if (!is_read_inside || onnx_group_is_within (all, g))
+    return NULL;
+  for (guint k = 0; k < node->n_out; k++)
+    {
+      const GPtrArray *readers = g_hash_table_lookup (t->readers, &node->out[k]);
+
+      for (guint r = 0; readers != NULL && r < readers->len; r++)
+        if (g_hash_table_lookup (t->group_of, readers->pdata[r]) == all)
+          return NULL;
+    }
+  return all;
+}
+
+/* TRUE if all that a node reads is there outside of the group `at`. */
+static gboolean
+reads_only_outside (const OnnxGroups *t, const OnnxNode *node, const OnnxGroup *at)
+{
+  for (guint k = 0; k < node->n_in; k++)
+    {
+      const OnnxNode *from = node->in[k] != NULL ? node->in[k]->node : NULL;
+      const OnnxGroup *g = from != NULL ? g_hash_table_lookup (t->group_of, from) : NULL;
+
+      if (from != NULL && (g != NULL ? !onnx_group_is_within (at, g) : from->op->role == LOOM_ROLE_PARAMETER))
+        return FALSE;
+    }
+  return TRUE;
+}
+
+/* Of equal nodes the exporter keeps the first, so a mask that every layer computes from the same input is computed in
+ * the first one, and the others read it from there: it moves out of all of them. */
+static void
+move_out_shared (OnnxGroups *t, const GPtrArray *live)
+{
+  for (guint i = 0; i < live->len; i++)
+    {
+      OnnxNode *node = live->pdata[i];
+      OnnxGroup *g = g_hash_table_lookup (t->group_of, node);
+      OnnxGroup *all = g != NULL && node->weights->len == 0 ? find_sharing (t, node, g) : NULL;
+
+      if (all == NULL || !reads_only_outside (t, node, all))
+        continue;
+      while (all->outer != NULL && !all->computes)
+        all = all->outer;
+      all->computes = TRUE;
+      g_hash_table_insert (t->group_of, node, all);
+    }
+}
+
 /* The nodes whose group is g, or inside it. (transfer container) */
 static GPtrArray *
 nodes_within (const OnnxGroups *t, const GPtrArray *live, const OnnxGroup *g)
@@ -340,6 +408,7 @@ assign (OnnxGroups *t, GPtrArray *live)
   for (guint i = 0; i < live->len; i++)
     if (!g_hash_table_contains (t->group_of, live->pdata[i]) && !is_source (live->pdata[i]))
       assign_unnamed (t, live->pdata[i]);
+  move_out_shared (t, live);
   detach_weights (t, live);
   for (guint i = 0; i < live->len; i++)
     {

@@ -279,6 +279,19 @@ is_causal_mask (OnnxCtx *c, const OnnxWire *mask)
   return TRUE;
 }
 
+/* TRUE if a mask depends on no data and lets each position attend to all. */
+static gboolean
+is_open_mask (OnnxCtx *c, const OnnxWire *mask)
+{
+  const LoomTensor *t = onnx_data_free_value (c->all, mask);
+  const double takes_part = mask->type.dtype == LOOM_BOOL ? 1 : 0;
+
+  for (gint64 i = 0; t != NULL && i < t->count; i++)
+    if (loom_tensor_get (t, i) != takes_part)
+      return FALSE;
+  return t != NULL;
+}
+
 static gboolean
 is_minus_infinity (const OnnxWire *wire)
 {
@@ -346,6 +359,8 @@ recover_attention (OnnxCtx *c, const OnnxWire *y)
     return NULL;
   double scale = scores.number * right.number * (left.n == 1 ? left.number : 1);
   gboolean is_default = is_near (scale, 1 / sqrt ((double)q->type.shape.dim[3].coef));
+  if (mask != NULL && is_open_mask (c, mask))
+    mask = NULL;
   gboolean is_causal = mask != NULL && is_causal_mask (c, mask)
                        && loom_dim_equal (q->type.shape.dim[2], mask->type.shape.dim[2])
                        && loom_dim_equal (k->type.shape.dim[2], mask->type.shape.dim[2]);

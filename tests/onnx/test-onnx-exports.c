@@ -180,6 +180,22 @@ test_names (void)
   g_assert_true (first != NULL && second != NULL && first < second);
 }
 
+/* What all layers compute from the same input, and the first one has in the model, is computed before them; a mask that
+ * hides nothing is none. */
+static void
+test_padded (void)
+{
+  g_autoptr (LoomOnnx) read = read_model ("padded-dynamo");
+  g_autofree char *xml = loom_graph_write (read->graph, NULL);
+  guint n = 0;
+
+  for (const char *at = xml; (at = strstr (at, ".attn_mask\"")) != NULL; at++)
+    n++;
+  if (n != 1 || strstr (xml, "<node id=\"layers\" module=\"Layer\" repeat=\"3\"/>") == NULL
+      || strstr (xml, "<node id=\"open\" module=\"Layer_2\" repeat=\"2\"/>") == NULL)
+    g_error ("%u masks, or no repeats:\n%s", n, xml);
+}
+
 /* A table of the state dict is loaded and saved, although all that is computed from it could be a constant. */
 static void
 test_indexed (void)
@@ -286,6 +302,7 @@ TEST_FILE (argc, argv)
                                         "masked-plain",
                                         "packed-dynamo",
                                         "indexed-plain",
+                                        "padded-dynamo",
                                         "tied-plain",
                                         "sklearn-logistic",
                                         "sklearn-logistic-binary",
@@ -307,6 +324,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/onnx-exports/modules", test_modules);
   g_test_add_func ("/onnx-exports/masked", test_masked);
   g_test_add_func ("/onnx-exports/packed", test_packed);
+  g_test_add_func ("/onnx-exports/padded", test_padded);
   g_test_add_func ("/onnx-exports/indexed", test_indexed);
   g_test_add_func ("/onnx-exports/names", test_names);
   g_test_add_func ("/onnx-exports/dequantized", test_dequantized);

@@ -358,6 +358,22 @@ class Packed(nn.Module):
         return x * torch.where(torch.arange(batch) < 9, 1.0, 2.0)[:, None, None]
 
 
+class Padded(nn.Module):
+    """Layers that share a mask that the data tell, and layers with a mask that hides nothing."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers, self.open = (nn.ModuleList([Layer() for _ in range(n)]) for n in (3, 2))
+
+    def forward(self, x):
+        mask, every = (x.sum(-1) > -2)[:, None, None, :], torch.ones(x.shape[0], 1, x.shape[1], x.shape[1], dtype=torch.bool)
+        for layer in self.layers:
+            x = layer(x, mask)
+        for layer in self.open:
+            x = layer(x, every)
+        return x
+
+
 class Scaled(nn.Embedding):
     """A layer with another node in its module, as in BART."""
 
@@ -404,10 +420,11 @@ MODELS = {
     "translator": (Translator, lambda n: torch.randn(n, 5, 8)),
     "grouped": (Grouped, lambda n: torch.randn(n, 5, 8)),
     "packed": (Packed, lambda n: torch.randn(n, 5, 8)),
+    "padded": (Padded, lambda n: torch.randn(n, 5, 8)),
     "indexed": (Indexed, lambda n: torch.randn(n, 2, 4, 4)),
 }
 # What the older exporter has no way to write.
-NEW_EXPORTER = ("translator", "grouped", "packed")
+NEW_EXPORTER = ("translator", "grouped", "packed", "padded")
 
 
 def build(make):
