@@ -56,6 +56,14 @@ def llama2():
     return tokenizer
 
 
+def ties():
+    """Tokens whose scores are the number of their letters, so that all ways to segment a text are equally good."""
+    letters = sorted(set("".join(TEXTS)) - {" "})
+    pieces = sorted({text[i:i + n] for text in TEXTS[5:8] for n in (2, 3) for i in range(len(text) - n + 1)})
+    vocabulary = [("<unk>", 0.0)] + [(piece, -0.5 * len(piece)) for piece in letters + pieces]
+    return json.loads(Tokenizer(models.Unigram(vocabulary, 0, False)).to_str())
+
+
 def cases():
     split = pre_tokenizers.Split
     unigram = trainers.UnigramTrainer(vocab_size=150, show_progress=False, special_tokens=SPECIAL, unk_token="<unk>")
@@ -77,6 +85,7 @@ def cases():
     yield "albert", trained(models.Unigram(), unigram, normalizers.Sequence([
         normalizers.Replace("``", '"'), normalizers.NFKD(), normalizers.StripAccents(), normalizers.Lowercase(),
         normalizers.Replace(Regex(" {2,}"), " "), normalizers.Strip()]), pre_tokenizers.Metaspace(prepend_scheme="first"))
+    yield "ties", ties()
     yield "clip", trained(models.BPE(end_of_word_suffix="</w>", unk_token="<unk>"), bpe(end_of_word_suffix="</w>", initial_alphabet=BYTES),
                           normalizers.Sequence([normalizers.NFC(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Lowercase()]),
                           pre_tokenizers.Sequence([split(Regex(CLIP), "removed", invert=True),
