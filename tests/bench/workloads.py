@@ -156,22 +156,23 @@ def resnet18():
 # ---- sequences of characters: the next one is to be said at every place ----
 
 
-class CharLstm(nn.Module):
-    def __init__(self, characters, width, hidden):
+class CharRecurrent(nn.Module):
+    def __init__(self, op, characters, width, hidden, layers, both):
         super().__init__()
         self.embed = nn.Embedding(characters, width)
-        self.lstm = nn.LSTM(width, hidden, batch_first=True)
-        self.head = nn.Linear(hidden, characters)
+        self.memory = getattr(nn, op.upper())(width, hidden, num_layers=layers, bidirectional=both, batch_first=True)
+        self.head = nn.Linear(2 * hidden if both else hidden, characters)
 
     def forward(self, x):
-        return self.head(self.lstm(self.embed(x))[0]).transpose(1, 2)
+        return self.head(self.memory(self.embed(x))[0]).transpose(1, 2)
 
 
-def char_lstm(characters=65, width=128, hidden=128):
-    model = CharLstm(characters, width, hidden)
+def recurrent(op, layers=1, both=False, characters=65, width=128, hidden=128):
+    model = CharRecurrent(op, characters, width, hidden, layers, both)
     text = node("embed", "embedding", num_embeddings=characters, embedding_dim=width) + wire("data.x", "embed")
-    text += node("lstm", "lstm", hidden_size=hidden, batch_first="true") + wire("embed", "lstm.input")
-    text += node("head", "linear", out_features=characters) + wire("lstm.output", "head")
+    text += node("memory", op, hidden_size=hidden, num_layers=layers, bidirectional="true" if both else "false",
+                 batch_first="true") + wire("embed", "memory.input")
+    text += node("head", "linear", out_features=characters) + wire("memory.output", "head")
     text += node("classes", "transpose", dim0=1, dim1=2) + wire("head", "classes")
     return text, "classes", model, {key: key for key in model.state_dict()}
 
@@ -277,7 +278,11 @@ WORKLOADS = {
                           batches=2, losses=4, loose=5e-3, build=resnet18),
     # x: whole numbers below `tokens`, a class for each.
     "char-lstm-h128-t64-b32": dict(x=(64,), tokens=65, classes=65, batch=32, optimizer="adam", lr=0.001, target=2.0,
-                                   compiled=1.2, steps=60, build=char_lstm),
+                                   compiled=1.2, steps=60, build=lambda: recurrent("lstm")),
+    "char-gru-h128-t64-b32": dict(x=(64,), tokens=65, classes=65, batch=32, optimizer="adam", lr=0.001, target=1.4,
+                                  compiled=1.2, steps=60, build=lambda: recurrent("gru")),
+    "char-lstm-2-bidirectional": dict(x=(64,), tokens=65, classes=65, batch=32, optimizer="adam", lr=0.001, target=1.4,
+                                      compiled=1.2, steps=20, build=lambda: recurrent("lstm", 2, True)),
     "char-gpt-l6-c384-t256-b12": dict(x=(256,), tokens=65, classes=65, batch=12, optimizer="adam", lr=0.0003, target=1.4,
                                       compiled=1.2, steps=3, batches=2, losses=4, loose=1e-4, build=char_gpt),
     # graphs/models/conv-autoencoder.xml, whose target is the picture itself.
