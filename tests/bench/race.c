@@ -7,7 +7,9 @@
  * For a device with memory of its own the batches lie in page-locked memory, and a step begins with copying one.
  *
  * usage: bench-race GRAPH BATCH X.npy Y.npy WEIGHTS.safetensors THREADS [DEVICE [tf32]]
- * standard input: "step N" → "seconds S loss L"; "losses N" → N losses; "memory" → "arena A state S rss R" */
+ * standard input: "step N" → "seconds S loss L"; "losses N" → N losses; "memory" → "arena A state S rss R"; "limit" →
+ * "products P rate R", the operations of a step's products, convolutions (direct) and attention, and those a second
+ * that a product of 1024 x 1024 matrices reaches in the graph's precision */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +95,80 @@ resident (LoomExec *exec, const LoomTensor *t)
   return memory;
 }
 
+/* ---- the limit ------------------------------------------------------------ */
+
+static double
+operations_of (const LoomProgram *p)
+{
+  double sum = 0;
+
+  for (guint i = 0; i < loom_program_n_instrs (p); i++)
+    {
+      const LoomInstr *instr = loom_program_instr (p, i);
+      LoomTensorDesc in[32] = { { .dtype = LOOM_N_DTYPES } }, out[32] = { { .dtype = LOOM_N_DTYPES } };
+
+      if (instr->prim->flags & LOOM_PRIM_LOOP)
+        {
+          const LoomScanAttrs *loop = instr->attrs;
+
+          sum += (double)loop->length * operations_of (loop->body);
+        }
+      if (((instr->prim->flags & LOOM_PRIM_PRODUCT) == 0 && !g_str_has_prefix (instr->prim->name, "attention"))
+          || instr->n_in > G_N_ELEMENTS (in) || instr->n_out > G_N_ELEMENTS (out))
+        continue;
+      for (guint k = 0; k < instr->n_in; k++)
+        if (instr->in[k] != 0)
+          in[k] = loom_value_info (p, instr->in[k])->desc;
+      for (guint k = 0; k < instr->n_out; k++)
+        if (instr->out[k] != 0)
+          out[k] = loom_value_info (p, instr->out[k])->desc;
+      sum += instr->prim->flops (instr->attrs, instr->n_in, in, out);
+    }
+  return sum;
+}
+
+/* The best of several products, operations a second. */
+static double
+product_rate (LoomDevices *devices, const char *device, LoomDType dtype)
+{
+  enum
+  {
+    SIZE = 1024,
+    TIMES = 8,
+    WINDOWS = 5
+  };
+  g_autoptr (GError) error = NULL;
+  LoomProgram *p = loom_program_new ();
+  const gint64 dims[] = { SIZE, SIZE };
+  double best = 0;
+
+  loom_program_output (p, "product",
+                       loom_matmul (p, loom_program_input (p, "a", dtype, 2, dims),
+                                    loom_program_input (p, "b", dtype, 2, dims), FALSE, FALSE));
+  {
+    g_autoptr (LoomState) state = loom_state_new (devices, device, 1);
+    LoomPlan *plan = loom_plan_new (p, devices, &(LoomPlanOptions){ .device = device }, &error);
+    g_autoptr (LoomExec) exec = plan != NULL ? loom_exec_new (plan, state, &error) : NULL;
+    g_autofree void *zeros = g_malloc0 (SIZE * SIZE * sizeof (float));
+
+    fail_on (error);
+    loom_exec_feed (exec, 0, zeros);
+    loom_exec_feed (exec, 1, zeros);
+    for (int window = -1; window < WINDOWS; window++)
+      {
+        gint64 start = g_get_monotonic_time ();
+
+        for (int i = 0; i < TIMES && error == NULL; i++)
+          loom_exec_run (exec, &error);
+        fail_on (error);
+        if (window >= 0)
+          best = MAX (best, 2.0 * SIZE * SIZE * SIZE * TIMES / ((double)(g_get_monotonic_time () - start) * 1e-6));
+      }
+  }
+  loom_program_unref (p);
+  return best;
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -175,6 +251,9 @@ main (int argc, char *argv[])
             step (&race, n, TRUE);
             printf ("\n");
           }
+        else if (g_str_has_prefix (line, "limit"))
+          printf ("products %.6g rate %.6g\n", operations_of (program->program),
+                  product_rate (devices, device, spec->precision));
         else
           {
             loom_state_memory (state, NULL, bytes);

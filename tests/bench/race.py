@@ -98,6 +98,11 @@ class Gradloom:
         a = self.ask("memory")
         return {"arena": int(a[1]), "state": int(a[3]), "rss": int(a[5])}
 
+    def limit(self):
+        """Operations of a step's products, and those a second that a large product reaches."""
+        a = self.ask("limit")
+        return float(a[1]), float(a[3])
+
     def close(self):
         self.process.stdin.close()
         self.process.wait()
@@ -192,6 +197,10 @@ def race(name, work, args):
               f"planned and ready in {ours.ready * 1000:.0f} ms")
         print(f"  steps/s min / median / max    gradloom   {spread(own)}")
         result["gradloom_steps"] = own
+        products, rate = ours.limit()
+        result["share_of_limit"] = statistics.median(own) * products / rate
+        print(f"  products                      {products / 1e9:.3g} GFLOP a step, {result['share_of_limit'] * 100:.0f} % of the "
+              f"{rate / 1e9:.0f} GFLOP/s of a large product (convolutions count as direct ones)")
         for key, values in other.items():
             ratios = [p / q for p, q in zip(own, values)]
             result[f"{key}_steps"] = values
