@@ -59,6 +59,8 @@ typedef struct
   gboolean strict_devices;  /* an edge between nodes on different devices is an error */
   const LoomMesh *mesh;     /* for a partitioned program: open, and must outlive the plan */
   gboolean resident_inputs; /* inputs are in the device's memory already, as in a body */
+  guint fixed_inputs;       /* with resident_inputs: inputs from this one on keep their values as long as setup results
+                               are kept, as a loop's whole operands do; 0: none do */
   LoomPlanOptionFunc visit; /* may be NULL */
   gpointer visit_data;
   LoomPlanPassFunc on_pass; /* receives every pass: those that made the program, the program itself, the planner's */

@@ -147,13 +147,14 @@ plan_body_copy (const LoomPlanDevice *device, LoomStream *stream, void *to, cons
 
 static LoomPlan *
 plan_on_device (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
-                LoomProgram *program, GError **error)
+                LoomProgram *program, guint fixed_inputs, GError **error)
 {
   LoomPlanOptions inner = *options;
   LoomPlan *plan;
 
   inner.device = device->name;
   inner.resident_inputs = TRUE;
+  inner.fixed_inputs = fixed_inputs;
   inner.flat_gradients = FALSE;
   inner.on_pass = NULL;
   plan = loom_plan_new (program, devices, &inner, error);
@@ -199,9 +200,9 @@ make_port (PlanBody *b, PlanBodyPort *port, guint value)
 
 PlanBody *
 plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options, LoomProgram *program,
-               GError **error)
+               guint fixed_inputs, GError **error)
 {
-  LoomPlan *plan = plan_on_device (devices, device, options, program, error);
+  LoomPlan *plan = plan_on_device (devices, device, options, program, fixed_inputs, error);
   LoomPlanMemory memory;
   PlanBody *b;
 

@@ -18,6 +18,7 @@
 
 #include "engine/program/loom-partition.h"
 
+#define MANY           8             /* iterations in which it pays to compute the same once for all of them */
 #define PART_SAMPLES   8             /* of a part, at least: products of fewer rows are slow */
 #define PART_WHOLE     (1024 * 1024) /* bytes of weights, at most: each thread reads all of them in each iteration */
 #define PARTS_ELEMENTS 16384         /* that all iterations compute at least, so that starting threads pays */
@@ -321,12 +322,16 @@ copy_shifted (const Part *b, LoomStream *stream, void *const *buffers, LoomMessa
 static LoomStatus
 run_part (Part *b, LoomStream *stream, void *const *buffers, LoomMessage *message)
 {
-  /* Recomputes the body's setup results, because other instructions use their memory between steps. */
-  LoomStatus status = plan_body_run (b->body, stream, 0, b->body->n_setup, message);
+  LoomStatus status = set_row_addresses (b, stream, buffers, 0, message);
 
+  /* Computes the body's setup results in each run, because whole operands change and other instructions use their
+   * memory between runs. */
+  if (status == LOOM_STATUS_OK)
+    status = plan_body_run (b->body, stream, 0, b->body->n_setup, message);
   for (gint64 i = 0; i < b->attrs->length && status == LOOM_STATUS_OK; i++)
     {
-      status = set_row_addresses (b, stream, buffers, i, message);
+      if (i > 0)
+        status = set_row_addresses (b, stream, buffers, i, message);
       if (status == LOOM_STATUS_OK)
         status = plan_body_run (b->body, stream, b->body->n_setup, b->body->n_calls, message);
       if (status == LOOM_STATUS_OK)
@@ -441,7 +446,8 @@ make_part (Loop *b, guint k, LoomDevices *whole, const LoomPlanOptions *options,
   const LoomPlanDevice *device = loom_devices_get (devices, b->device->name, error);
 
   part->attrs = &b->attrs;
-  part->body = plan_body_new (devices, device, options, part->program, error);
+  part->body = plan_body_new (devices, device, options, part->program,
+                              b->attrs.length >= MANY ? b->attrs.n_carried + b->attrs.n_sequences : 0, error);
   b->s.body[k] = part->body;
   if (part->body == NULL)
     return FALSE;

@@ -14,6 +14,8 @@ const PlanPass graph_passes[] = {
   { "common subexpressions", "Merges equal instructions.", pass_merge_common, PASS_IS_FUSION },
   { "transposes", "Products read transposed operands directly, without a permute.", .flags = PASS_IS_FUSION,
     .patterns = patterns_of_transposes },
+  { "weights of loops", "Transposes weights once if a loop's products read them transposed.", pass_transpose_fixed,
+    PASS_IS_FUSION },
   { "constant folding", "Replaces tensors with equal constant elements by a scalar constant.", pass_fold_constants,
     PASS_IS_FUSION },
   { "masks", "Generates a mask directly instead of comparing random numbers with a constant.", .flags = PASS_IS_FUSION,

@@ -201,6 +201,13 @@ graph_root (PlanGraph *g, guint v)
   return graph_value (g, v)->alias != 0 ? graph_value (g, v)->alias : v;
 }
 
+/* TRUE for an input that keeps its value as long as setup results are kept (LoomPlanOptions.fixed_inputs). */
+static inline gboolean
+graph_is_fixed_input (PlanGraph *g, const PlanValue *v)
+{
+  return g->options.fixed_inputs > 0 && v->input >= (int)g->options.fixed_inputs;
+}
+
 guint graph_new_value (PlanGraph *g, const LoomTensorDesc *desc, const PlanValue *like);
 /* A new value of v's type. */
 static inline guint
@@ -365,7 +372,8 @@ void pass_view_slices (PlanGraph *g);
 /* plan-placement.c: devices and the copies between them. Placement and the two passes after it report faults and
  * continue, so that planning finds all faults at once. */
 void pass_place_on_devices (PlanGraph *g);
-void pass_schedule (PlanGraph *g); /* plan-schedule.c */
+void pass_schedule (PlanGraph *g);        /* plan-schedule.c */
+void pass_transpose_fixed (PlanGraph *g); /* plan-transpose.c */
 /* Reports a fault at a graph node, once for each kind of fault. message: (transfer full). port and fix may be NULL. */
 void graph_report_fault (PlanGraph *g, LoomErrorCode code, const char *node, const char *port, const char *fix,
                          char *message);

@@ -1,5 +1,5 @@
-/* The pass that schedules instructions. It keeps their order, except that those that depend on neither inputs nor state
- * come first: they run once, before the first step. */
+/* The pass that schedules instructions. It keeps their order, except that those that depend on neither inputs (but for
+ * fixed ones) nor state come first: they run once, before the first step. */
 #include "engine/plan/plan-private.h"
 
 /* TRUE if the instruction can run before the first step. */
@@ -13,6 +13,8 @@ is_setup (PlanGraph *g, const PlanNode *instr)
       if (node_in (instr, i) == 0)
         continue;
       v = graph_value (g, graph_root (g, node_in (instr, i)));
+      if (graph_is_fixed_input (g, v))
+        continue;
       if (v->producer == NULL || !v->producer->setup)
         return FALSE;
     }

@@ -61,7 +61,7 @@ make_body (Visit *v, guint k, LoomDevices *devices, const LoomPlanOptions *optio
 
       v->is_zero[k * v->attrs.n_sums + s] = loom_value_is_fill (program, sum, &value) && value == 0;
     }
-  v->s.body[k] = plan_body_new (devices, v->device, options, v->attrs.body[k], error);
+  v->s.body[k] = plan_body_new (devices, v->device, options, v->attrs.body[k], 0, error);
   return v->s.body[k] != NULL;
 }
 
