@@ -5,12 +5,32 @@
 #include "engine/core/loom-refuse.h"
 #include "engine/interop/loom-weights.h"
 
+#include <math.h>
 #include <string.h>
 
-/* weight [out, in], or [in, out] if turned, plus scale · B A, with A [r, in] and B [out, r]. Sums are in f64. */
+/* Gives each row of y, [out, in] or [in, out] if turned, the norm of DoRA (Liu et al. 2024, equation 5). */
+static void
+set_norms (double *y, const LoomTensor *magnitude, gint64 in, gboolean turned)
+{
+  const gint64 out = magnitude->count;
+
+  for (gint64 o = 0; o < out; o++)
+    {
+      double *row = turned ? y + o : y + o * in, square = 0;
+      const gint64 step = turned ? out : 1;
+
+      for (gint64 i = 0; i < in; i++)
+        square += row[i * step] * row[i * step];
+      for (gint64 i = 0; i < in; i++)
+        row[i * step] *= loom_tensor_get (magnitude, o) / sqrt (square);
+    }
+}
+
+/* weight [out, in], or [in, out] if turned, plus scale · B A, with A [r, in] and B [out, r]; the rows of the sum have
+ * the norms magnitude [out] (NULL: as they are). Sums are in f64. */
 static LoomTensor *
-add_product (const LoomTensor *weight, const LoomTensor *a, const LoomTensor *b, double scale, gboolean turned,
-             GError **error)
+add_product (const LoomTensor *weight, const LoomTensor *a, const LoomTensor *b, const LoomTensor *magnitude,
+             double scale, gboolean turned, GError **error)
 {
   const gint64 rank = a->dim[0], in = a->dim[1], out = b->dim[0];
   g_autoptr (LoomTensor) sum = loom_tensor_convert (weight, LOOM_F64, FALSE, error);
@@ -25,6 +45,8 @@ add_product (const LoomTensor *weight, const LoomTensor *a, const LoomTensor *b,
     for (gint64 r = 0; r < rank; r++)
       for (gint64 i = 0; i < in; i++)
         y[turned ? i * out + o : o * in + i] += scale * z[o * rank + r] * x[r * in + i];
+  if (magnitude != NULL)
+    set_norms (y, magnitude, in, turned);
   return loom_tensor_convert (sum, weight->dtype, FALSE, error);
 }
 
@@ -62,7 +84,9 @@ merge_node (const Sources *from, const LoomNet *net, guint node, GError **error)
   const int base = adapter_find_base (net, node);
   const char *name = base >= 0 ? loom_net_weight (net, (guint)base)->name : "";
   g_autofree char *name_a = g_strconcat (path, "." LOOM_LORA_A, NULL),
-                  *name_b = g_strconcat (path, "." LOOM_LORA_B, NULL);
+                  *name_b = g_strconcat (path, "." LOOM_LORA_B, NULL),
+                  *name_m = g_strconcat (path, "." ADAPTER_MAGNITUDE, NULL);
+  const gboolean has_magnitude = from->adapter != NULL && adapter_has_magnitudes (from->adapter);
   const gboolean turned = g_str_equal (loom_infer_string (infer, "weight_layout"), "in_out");
   const gint64 rank = loom_infer_is_set (infer, "lora_rank") ? loom_infer_int (infer, "lora_rank") : 0;
   GError *local = NULL;
@@ -72,20 +96,25 @@ merge_node (const Sources *from, const LoomNet *net, guint node, GError **error)
   g_autoptr (LoomTensor) weight = take (from, name, &local);
   g_autoptr (LoomTensor) a = local == NULL ? take (from, name_a, &local) : NULL;
   g_autoptr (LoomTensor) b = local == NULL ? take (from, name_b, &local) : NULL;
+  g_autoptr (LoomTensor) m = local == NULL && has_magnitude ? take (from, name_m, &local) : NULL;
   if (local != NULL)
     {
       g_propagate_error (error, local);
       return NULL;
     }
-  if (weight == NULL || a == NULL || b == NULL)
+  /* Of the copies of a layer, an adapter may have factors for some. */
+  if (from->adapter != NULL && weight != NULL && a == NULL && b == NULL && m == NULL)
+    return NULL;
+  if (weight == NULL || a == NULL || b == NULL || (has_magnitude && m == NULL))
     return loom_refuse_null (error, LOOM_ERROR_DATA, "The weights in %s have no %s.", from->path,
                              weight == NULL ? name
                              : a == NULL    ? name_a
-                                            : name_b);
+                             : b == NULL    ? name_b
+                                            : name_m);
   if (weight->rank != 2 || !has_dims (a, rank, weight->dim[turned ? 0 : 1])
-      || !has_dims (b, weight->dim[turned ? 1 : 0], rank))
+      || !has_dims (b, weight->dim[turned ? 1 : 0], rank) || (m != NULL && m->count != b->dim[0]))
     return loom_refuse_null (error, LOOM_ERROR_DATA, "The factors of “%s” do not fit its weight.", path);
-  return add_product (weight, a, b, loom_infer_float (infer, "lora_alpha") / (double)rank, turned, error);
+  return add_product (weight, a, b, m, loom_infer_float (infer, "lora_alpha") / (double)rank, turned, error);
 }
 
 static void
@@ -203,7 +232,7 @@ loom_adapter_merge (LoomAdapter *self, LoomGraph *graph, const char *weights, GE
   g_autoptr (GArray) ties = g_array_new (FALSE, FALSE, sizeof (Tie));
   Sources from = { .adapter = self, .path = weights };
 
-  if (self != NULL && !loom_adapter_attach (self, graph, error))
+  if (self != NULL && !adapter_attach_merged (self, graph, error))
     return NULL;
   net = loom_net_new (graph, NULL, faults);
   can = adapter_find_layers (net);

@@ -36,10 +36,11 @@ struct _LoomAdapter
 {
   LoomTensorFile *file;
   char *path;
-  GPtrArray *names;       /* by tensor, those of the graph */
-  double alpha;           /* NaN: each layer's rank */
-  GPtrArray *alphas;      /* Alpha */
-  gboolean is_stabilised; /* use_rslora: the product is scaled by alpha / √r (Kalajdzievski 2023) */
+  GPtrArray *names;        /* by tensor, those of the graph */
+  double alpha;            /* NaN: each layer's rank */
+  GPtrArray *alphas;       /* Alpha */
+  gboolean has_magnitudes; /* use_dora */
+  gboolean is_stabilised;  /* use_rslora: the product is scaled by alpha / √r (Kalajdzievski 2023) */
 };
 
 void
@@ -63,7 +64,7 @@ is_factor_module (const char *part)
 }
 
 /* "base_model.model.block.fc.lora_A.default.weight" → "block.fc.lora_A.weight": a state_dict has the adapter's name,
- * files of PEFT do not. A layer may itself be named lora_A. */
+ * files of PEFT do not. A layer may itself be named lora_A. Magnitudes lose what follows their word. */
 static char *
 plain_name (const char *name)
 {
@@ -75,11 +76,14 @@ plain_name (const char *name)
   parts = g_strsplit (name, ".", -1);
   for (guint i = 0; parts[i] != NULL; i++)
     {
+      const gboolean is_magnitude = i > 0 && g_str_equal (parts[i], ADAPTER_MAGNITUDE);
       const gboolean is_given = i > 0 && parts[i + 1] != NULL && g_str_equal (parts[i + 1], "weight")
                                 && is_factor_module (parts[i - 1]) && !is_factor_module (parts[i]);
 
       if (!is_given)
         g_string_append_printf (text, "%s%s", text->len > 0 ? "." : "", parts[i]);
+      if (is_magnitude)
+        break;
     }
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
@@ -87,7 +91,14 @@ plain_name (const char *name)
 gboolean
 adapter_is_factor (const char *name)
 {
-  return g_str_has_suffix (name, "." LOOM_LORA_A) || g_str_has_suffix (name, "." LOOM_LORA_B);
+  return g_str_has_suffix (name, "." LOOM_LORA_A) || g_str_has_suffix (name, "." LOOM_LORA_B)
+         || g_str_has_suffix (name, "." ADAPTER_MAGNITUDE);
+}
+
+gboolean
+adapter_has_magnitudes (const LoomAdapter *self)
+{
+  return self->has_magnitudes;
 }
 
 static gboolean
@@ -145,7 +156,8 @@ read_config (LoomAdapter *self, const char *folder_path, GError **error)
       || !loom_run_json_double (&json, "lora_alpha", FALSE, &self->alpha, error) || !read_alphas (self, &json, error))
     return FALSE;
   self->is_stabilised = is_set (&json, "use_rslora");
-  return !is_set (&json, "use_dora") || loom_refuse (error, LOOM_ERROR_DATA, "%s: use_dora is not supported.", shown);
+  self->has_magnitudes = is_set (&json, "use_dora");
+  return TRUE;
 }
 
 int
@@ -194,6 +206,7 @@ loom_adapter_open (const char *path, GError **error)
     {
       g_ptr_array_add (self->names, plain_name (loom_tensor_file_name (self->file, i)));
       n_factors += adapter_is_factor (self->names->pdata[i]);
+      self->has_magnitudes |= g_str_has_suffix (self->names->pdata[i], "." ADAPTER_MAGNITUDE);
     }
   if (n_factors == 0)
     return loom_refuse_null (error, LOOM_ERROR_DATA,
@@ -368,6 +381,14 @@ check_names (const LoomAdapter *self, const LoomGraph *graph, GError **error)
       const LoomNetWeight *weight = g_hash_table_lookup (known, name);
       g_autofree char *path = NULL, *other = NULL;
 
+      if (g_str_has_suffix (name, "." ADAPTER_MAGNITUDE))
+        {
+          path = g_strndup (name, strlen (name) - strlen (ADAPTER_MAGNITUDE));
+          other = g_strconcat (path, LOOM_LORA_A, NULL);
+          if (adapter_find_tensor (self, other) < 0)
+            return loom_refuse (error, LOOM_ERROR_DATA, "“%s” has “%s” without “%s”.", self->path, name, other);
+          continue;
+        }
       if (weight == NULL)
         return loom_refuse (error, LOOM_ERROR_DATA, "“%s” has “%s”, but the graph has no such weight.", self->path,
                             name);
@@ -410,8 +431,9 @@ add_groups (const LoomAdapter *self, LoomGraph *graph)
   return TRUE;
 }
 
-gboolean
-loom_adapter_attach (LoomAdapter *self, LoomGraph *graph, GError **error)
+/* is_merged: copies of a layer may lack factors. */
+static gboolean
+attach (LoomAdapter *self, LoomGraph *graph, gboolean is_merged, GError **error)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
@@ -433,7 +455,8 @@ loom_adapter_attach (LoomAdapter *self, LoomGraph *graph, GError **error)
         return FALSE;
       if (self->is_stabilised)
         alpha = (isnan (alpha) ? (double)rank : alpha) * sqrt ((double)rank);
-      note_layer (layers, node, rank, alpha);
+      if (rank > 0 || !is_merged)
+        note_layer (layers, node, rank, alpha);
       if (can[i] != ADAPT_NO)
         g_hash_table_add (known, g_steal_pointer (&layer));
     }
@@ -451,6 +474,24 @@ loom_adapter_attach (LoomAdapter *self, LoomGraph *graph, GError **error)
     }
   return set_layers (graph, layers, LOOM_ERROR_DATA, self->path, error) && check_names (self, graph, error)
          && add_groups (self, graph);
+}
+
+gboolean
+loom_adapter_attach (LoomAdapter *self, LoomGraph *graph, GError **error)
+{
+  if (self->has_magnitudes)
+    return loom_refuse (
+        error, LOOM_ERROR_DATA,
+        "“%s” is an adapter of DoRA, which is not trained, only added to weights: gradloom export GRAPH "
+        "--weights FILE --adapter ADAPTER --to safetensors.",
+        self->path);
+  return attach (self, graph, FALSE, error);
+}
+
+gboolean
+adapter_attach_merged (LoomAdapter *self, LoomGraph *graph, GError **error)
+{
+  return attach (self, graph, TRUE, error);
 }
 
 gboolean

@@ -1,6 +1,7 @@
 /* Factors of LoRA and frozen weights by the options of gradloom train: what is trained, the adapter in the run's
  * folder, and that it gives the same result when it is loaded, merged or continued. */
 #include "tests/cli/cli.h"
+#include "engine/interop/loom-safetensors.h"
 #include "tests/test-program.h"
 
 #include <json-glib/json-glib.h>
@@ -257,7 +258,7 @@ write_zeros (const char *path, const char *names)
 static void
 test_unknown (void)
 {
-  static const char *const unknown[] = { "fc.lora_embedding_A", "fc.lora_magnitude_vector", "fc.lora_B.bias",
+  static const char *const unknown[] = { "fc.lora_embedding_A", "fc.vera_lambda_b", "fc.lora_B.bias",
                                          "classifier.weight", "own.lora_A.lora_B.weight" };
 
   cli_write ("hand.xml", BY_HAND);
@@ -279,6 +280,61 @@ test_unknown (void)
   write_zeros ("half.safetensors", FC_A);
   cli_expect (1, "has “fc.lora_A.weight” without “fc.lora_B.weight”.", "train", "hand.xml", "--adapter",
               "half.safetensors");
+}
+
+static void
+add_tensor (GPtrArray *tensors, const char *name, int rank, const gint64 *dims, double value)
+{
+  g_autoptr (LoomTensor) t = loom_tensor_new (LOOM_F32, rank, dims, NULL);
+
+  for (gint64 i = 0; i < t->count; i++)
+    loom_tensor_set (t, i, value);
+  g_ptr_array_add (tensors, loom_named_tensor_new (name, t));
+}
+
+/* Factors of DoRA for one of two copies of a layer: W' = m (W + B A) / ‖W + B A‖ row by row (Liu et al. 2024), as PEFT
+ * has it (tests/reference/adapters.py). */
+static void
+test_merged_only (void)
+{
+  static const char *const names[] = { "lora_A.weight", "lora_B.weight", "lora_magnitude_vector" };
+  static const gint64 dims[][2] = { { 1, 8 }, { 8, 1 }, { 8, 0 } };
+  static const double values[] = { 0.5, 0.25, 2 };
+  g_autoptr (GPtrArray) tensors = loom_named_tensors_new ();
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autofree char *name = g_strconcat ("base_model.model.body.1.fc.", names[i], NULL);
+
+      add_tensor (tensors, name, i < 2 ? 2 : 1, dims[i], values[i]);
+    }
+  loom_safetensors_save ("dora.safetensors", tensors, NULL, &error);
+  g_assert_no_error (error);
+  cli_write ("graph.xml", GRAPH (""));
+  cli_expect (0, NULL, "train", "graph.xml", "--epochs", "0", "--out", "dora-base");
+  cli_expect (1, "is an adapter of DoRA, which is not trained", "train", "graph.xml", "--adapter", "dora.safetensors");
+  cli_expect (0, NULL, "export", "graph.xml", "--weights", "dora-base/weights.safetensors", "--adapter",
+              "dora.safetensors", "--to", "safetensors", "-o", "dora-merged.safetensors");
+  assert_same ("dora-base/weights.safetensors", "dora-merged.safetensors", "body.0.fc.weight", TRUE);
+
+  g_autoptr (LoomTensor) before = cli_weight ("dora-base/weights.safetensors", "body.1.fc.weight");
+  g_autoptr (LoomTensor) after = cli_weight ("dora-merged.safetensors", "body.1.fc.weight");
+  for (gint64 o = 0; o < 8; o++)
+    {
+      double square = 0;
+
+      for (gint64 i = 0; i < 8; i++)
+        square += pow (loom_tensor_get (before, o * 8 + i) + 0.125, 2);
+      for (gint64 i = 0; i < 8; i++)
+        g_assert_cmpfloat_with_epsilon (loom_tensor_get (after, o * 8 + i),
+                                        2 * (loom_tensor_get (before, o * 8 + i) + 0.125) / sqrt (square), 1e-6);
+    }
+  g_ptr_array_remove_range (tensors, 0, 2);
+  loom_safetensors_save ("half-dora.safetensors", tensors, NULL, &error);
+  cli_expect (1, "has “body.1.fc.lora_magnitude_vector” without “body.1.fc.lora_A.weight”", "export", "graph.xml",
+              "--weights", "dora-base/weights.safetensors", "--adapter", "half-dora.safetensors", "--to", "safetensors",
+              "-o", "half-dora-merged.safetensors");
 }
 
 static void
@@ -458,6 +514,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/adapter/shared", test_shared);
   g_test_add_func ("/cli/adapter/by-hand", test_by_hand);
   g_test_add_func ("/cli/adapter/unknown", test_unknown);
+  g_test_add_func ("/cli/adapter/merged-only", test_merged_only);
   g_test_add_func ("/cli/adapter/patterns", test_patterns);
   g_test_add_func ("/cli/adapter/ends", test_ends);
   g_test_add_func ("/cli/adapter/biases", test_biases);

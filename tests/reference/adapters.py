@@ -47,6 +47,8 @@ THEIRS = {"plain": {"r": 3, "lora_alpha": 7, "target_modules": ["first", "fc"]},
           "all layers": {"r": 2, "target_modules": "all-linear"},
           "patterns": {"r": 2, "target_modules": ["fc", "head"], "rank_pattern": {"head": 4}, "alpha_pattern": {"head": 3}},
           "one of a tie": {"r": 2, "target_modules": ["there"]}, "rsLoRA": {"r": 4, "target_modules": ["fc"], "use_rslora": True}}
+# Only added to weights.
+MERGED = {"DoRA": {"r": 2, "target_modules": ["first", "fc"], "use_dora": True}, "one copy": {"r": 2, "target_modules": ["body.1.fc"]}}
 
 
 class Layer(torch.nn.Module):
@@ -97,20 +99,34 @@ def check_ours(program, x, i, group, options):
     return distance(theirs, outputs(program, f"run{i}/graph.xml", f"run{i}/weights.safetensors")), 0.0
 
 
-def check_theirs(program, x, name, options):
+def peft(folder, options):
+    """A network with an adapter of random numbers, which is saved."""
     model = get_peft_model(Net("base/weights.safetensors"), LoraConfig(init_lora_weights=False, **options)).eval()
-    folder = name.replace(" ", "-")
     with torch.no_grad():
         for parameter in (p for p in model.parameters() if p.requires_grad):
             parameter.add_(0.1 * torch.randn_like(parameter))
     model.save_pretrained(folder)
-    want = model(x)
+    return model
+
+
+def merged(program, want, folder):
+    run(program, "export", "graph.xml", "--weights", "base/weights.safetensors", "--adapter", folder, "--to", "safetensors",
+        "-o", folder + ".safetensors")
+    return distance(want, outputs(program, "untied.xml", folder + ".safetensors"))
+
+
+def check_merged(program, x, name, options):
+    folder = name.replace(" ", "-")
+    return merged(program, peft(folder, options)(x), folder), 0.0
+
+
+def check_theirs(program, x, name, options):
+    folder = name.replace(" ", "-")
+    want = peft(folder, options)(x)
     run(program, "train", "graph.xml", "--weights", "base/weights.safetensors", "--adapter", folder, "--epochs", "0", "--out",
         folder + "-run")
     off = distance(want, outputs(program, folder + "-run/graph.xml", folder + "-run/weights.safetensors"))
-    run(program, "export", "graph.xml", "--weights", "base/weights.safetensors", "--adapter", folder, "--to", "safetensors",
-        "-o", folder + ".safetensors")
-    off = max(off, distance(want, outputs(program, "untied.xml", folder + ".safetensors")))
+    off = max(off, merged(program, want, folder))
     again = PeftModel.from_pretrained(Net("base/weights.safetensors"), folder + "-run/adapter").eval()
     return off, distance(want, again(x))
 
@@ -132,6 +148,7 @@ def main():
         run(program, "train", "graph.xml", "--out", "base")
         jobs = [(" ".join([*options, group]), check_ours, (i, group, options)) for i, (group, options) in enumerate(OURS)]
         jobs += [(name, check_theirs, (name, options)) for name, options in THEIRS.items()]
+        jobs += [(name, check_merged, (name, options)) for name, options in MERGED.items()]
         for name, check, arguments in jobs:
             if args.only not in name:
                 continue
