@@ -318,6 +318,22 @@ take_uploads (Builder *b, guint device)
     }
 }
 
+/* Fixed inputs are there before setup instructions run. */
+static void
+begin_setup (Builder *b, guint device)
+{
+  const LoomPlan *plan = b->trace->plan;
+
+  add (b, NONE, device, COMPUTE);
+  for (guint i = loom_plan_fixed_inputs (plan); i < loom_program_n_inputs (loom_plan_program (plan)); i++)
+    {
+      const guint value = loom_plan_input_value (plan, i);
+
+      if (value != NONE && loom_plan_value (plan, value)->location.device == device)
+        touch_value (b, value, TRUE);
+    }
+}
+
 /* Other plans have used the arena; state, inputs and setup results are there. */
 static void
 begin (Builder *b, guint device)
@@ -435,6 +451,8 @@ check_trace_new (const LoomPlan *plan)
     if (is_host (&b, d))
       b.host = d;
   find_arrivals (&b);
+  for (guint d = 0; d < n_devices && n_setup > 0; d++)
+    begin_setup (&b, d);
   for (guint i = 0; i < n_setup; i++)
     add_instr (&b, i);
   for (guint d = 0; d < n_devices; d++)

@@ -329,6 +329,7 @@ loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions
   plan = g_new0 (LoomPlan, 1);
   plan->program = loom_program_ref (program);
   plan->devices = loom_devices_ref (devices);
+  plan->fixed_inputs = defaults.fixed_inputs > 0 ? defaults.fixed_inputs : loom_program_n_inputs (program);
   plan->plan_devices = g_ptr_array_new ();
   plan->instrs = g_array_new (FALSE, FALSE, sizeof (LoomPlanInstr));
   plan->nodes = g_ptr_array_new_with_free_func ((GDestroyNotify)g_ptr_array_unref);
@@ -465,6 +466,12 @@ guint
 loom_plan_slot_device (const LoomPlan *plan, guint slot)
 {
   return g_array_index (plan->slot_device, guint, slot);
+}
+
+guint
+loom_plan_fixed_inputs (const LoomPlan *plan)
+{
+  return plan->fixed_inputs;
 }
 
 guint

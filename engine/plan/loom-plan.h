@@ -218,6 +218,8 @@ void loom_plan_memory_join (LoomPlanMemory *memory, const LoomPlanMemory *other)
 void loom_plan_memory_sum (const LoomPlanMemory *memory, gsize bytes[LOOM_N_OWNERS]);
 /* The number of leading instructions that run once, when the plan is bound. */
 guint loom_plan_n_setup (const LoomPlan *plan);
+/* The first fixed input (LoomPlanOptions), which setup instructions may read; the number of inputs: there is none. */
+guint loom_plan_fixed_inputs (const LoomPlan *plan);
 /* ---- for executors ---- */
 
 guint loom_plan_n_uploads (const LoomPlan *plan);

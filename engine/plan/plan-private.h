@@ -528,6 +528,7 @@ struct _LoomPlan
   GArray *instrs;                     /* LoomPlanInstr */
   GPtrArray *nodes;                   /* by instruction: the nodes that it computes, which the program owns */
   guint n_setup;                      /* instructions that run once, when the plan is bound */
+  guint fixed_inputs;                 /* see loom_plan_fixed_inputs() */
   GArray *values;                     /* LoomPlanValue */
   GArray *input_value, *output_value; /* guint */
   GArray *commit_copy;                /* pairs (value, slot): copied when the step ends */
