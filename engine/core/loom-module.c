@@ -39,10 +39,12 @@ is_own_code (const char *file, const struct stat *trusted)
   return is_own (folder, trusted) && is_own (file, trusted);
 }
 
-/* TRUE if this program is part of the build, and not a copy elsewhere. */
+/* TRUE if this program is part of the build, and not a copy elsewhere. Packages do not contain the build's path. */
 static gboolean
 is_of_build (void)
 {
+  if (LOOM_BUILD_DIR[0] == '\0')
+    return FALSE;
   g_autofree char *exe = loom_path_link ("/proc/self/exe"), *build = loom_file_target (LOOM_BUILD_DIR);
 
   return exe != NULL && g_str_has_prefix (exe, build) && exe[strlen (build)] == G_DIR_SEPARATOR;
