@@ -17,14 +17,45 @@ static const GOptionEntry no_options[] = { { NULL } };
   }
 
 static const Command *const commands[] = {
-  &command_check,   &command_train,          &command_eval,           &command_run,
-  &command_program, &command_plan,           LABORATORY ("bench"),    &command_ops,
-  &command_devices, &command_worker,         &command_export,         &command_import,
-  &command_predict, &command_generate,       &command_diff,           &command_arrange,
-  &command_new,     LABORATORY ("transfer"), LABORATORY ("simulate"), LABORATORY ("sweep"),
-  &command_runs,    &command_queue,          &command_attach,         &command_hand_in,
-  &command_grade,   &command_remote,
+  &command_check,
+  &command_train,
+  &command_eval,
+  &command_run,
+  &command_program,
+  &command_plan,
+  LABORATORY ("bench"),
+  &command_ops,
+  &command_devices,
+  &command_worker,
+  &command_export,
+  &command_import,
+  &command_predict,
+  &command_generate,
+  &command_diff,
+  &command_arrange,
+  &command_new,
+  LABORATORY ("transfer"),
+  LABORATORY ("simulate"),
+  LABORATORY ("sweep"),
+  &command_runs,
+  &command_queue,
+  &command_attach,
+  &command_hand_in,
+  &command_grade,
+  &command_remote,
+  &command_mcp,
 };
+
+const Command *const *
+commands_described (guint *n)
+{
+  static GPtrArray *table;
+
+  if (table == NULL)
+    table = laboratory_describe (commands, G_N_ELEMENTS (commands));
+  *n = table->len;
+  return (const Command *const *)table->pdata;
+}
 
 static void
 print_help (FILE *to)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/runs/loom-hand-in.h"
+#include "engine/runs/loom-proposal.h"
 #include "engine/runs/loom-run-host.h"
 #include "engine/runs/loom-run-queue.h"
 #include "engine/runs/loom-run-summary.h"
