@@ -100,4 +100,7 @@ page_actions_update (GActionMap *map, const PageFacts *facts)
   enable (map, "clear-drawing", facts->is_presenting);
   enable (map, "reload", facts->has_disk_notice);
   enable (map, "dismiss-disk", facts->has_disk_notice);
+  enable (map, "show-proposal", facts->has_proposal && !facts->is_proposal_on);
+  enable (map, "accept-proposal", facts->is_proposal_on);
+  enable (map, "refuse-proposal", facts->has_proposal);
 }

@@ -12,7 +12,7 @@ typedef struct
   StudioDocument *document;
   StudioRun *run;
   gboolean is_comparing, is_presenting;
-  gboolean has_disk_notice;
+  gboolean has_disk_notice, has_proposal, is_proposal_on;
   gboolean is_start_dismissed;
 } PageFacts;
 

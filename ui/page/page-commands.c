@@ -7,6 +7,7 @@
 #include "ui/page/run-settings.h"
 #include "ui/page/studio-comparing.h"
 #include "ui/page/studio-disk-bar.h"
+#include "ui/page/studio-proposal-bar.h"
 #include "ui/page/studio-evaluate-tab.h"
 #include "ui/page/studio-exporter.h"
 #include "ui/page/studio-exporting.h"
@@ -133,6 +134,30 @@ static const StudioCommandRow commands[] = {
     N_ ("Dismiss the Notice About the File"),
     { NULL },
     "disk" },
+  { "show-proposal",
+    NULL,
+    PAGE_PROPOSAL_BAR,
+    G_CALLBACK (studio_proposal_bar_show),
+    N_ ("File"),
+    N_ ("Show the Proposal of an Agent"),
+    { NULL },
+    "mcp agent suggestion changes" },
+  { "accept-proposal",
+    NULL,
+    PAGE_PROPOSAL_BAR,
+    G_CALLBACK (studio_proposal_bar_accept),
+    N_ ("File"),
+    N_ ("Accept the Proposal"),
+    { NULL },
+    "mcp agent suggestion changes" },
+  { "refuse-proposal",
+    NULL,
+    PAGE_PROPOSAL_BAR,
+    G_CALLBACK (studio_proposal_bar_refuse),
+    N_ ("File"),
+    N_ ("Refuse the Proposal"),
+    { NULL },
+    "mcp agent suggestion changes" },
   { "undo",
     NULL,
     PAGE_DOCUMENT,

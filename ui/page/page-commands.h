@@ -13,6 +13,7 @@ typedef enum
   PAGE_WINDOWS,      /* StudioRunWindows */
   PAGE_SAVER,        /* StudioSaver */
   PAGE_DISK_BAR,     /* StudioDiskBar */
+  PAGE_PROPOSAL_BAR, /* StudioProposalBar */
   PAGE_EXPORTER,     /* StudioExporter */
   PAGE_EXPORTING,    /* StudioExporting */
   PAGE_DOCK,         /* StudioTimelineDock */

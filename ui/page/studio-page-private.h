@@ -8,6 +8,7 @@
 #include "ui/page/page-title.h"
 #include "ui/page/studio-comparing.h"
 #include "ui/page/studio-disk-bar.h"
+#include "ui/page/studio-proposal-bar.h"
 #include "ui/page/studio-exporter.h"
 #include "ui/page/studio-exporting.h"
 #include "ui/page/studio-guard.h"
@@ -43,6 +44,7 @@ struct _StudioPage
   /* from the template */
   GtkWidget *toasts, *split, *upper, *middle, *stage, *canvas_overlay;
   StudioDiskBar *disk_bar;
+  StudioProposalBar *proposal_bar;
   StudioPanes *panes;
   StudioCaption *caption;
   StudioKeyCard *key_card;

@@ -46,6 +46,8 @@ update_actions (StudioPage *self)
     .is_comparing = studio_comparing_is_on (self->comparing),
     .is_presenting = studio_presentation_is_on (self->presentation),
     .has_disk_notice = studio_disk_bar_is_shown (self->disk_bar),
+    .has_proposal = studio_proposal_bar_is_shown (self->proposal_bar),
+    .is_proposal_on = studio_proposal_bar_is_on (self->proposal_bar),
     .is_start_dismissed = self->start_cover.is_dismissed,
   };
   page_actions_update (G_ACTION_MAP (self->actions), &facts);
@@ -363,6 +365,7 @@ make_tabs (StudioPage *self)
   self->handing_in = studio_handing_in_new (self->document, self->run, studio_lesson_tab_get_lesson (self->lesson_tab),
                                             self->toasts, self->questions);
   self->comparing = studio_comparing_new (self->document, self->run, self->canvas, self->panes, self->toasts);
+  studio_proposal_bar_set (self->proposal_bar, self->document, self->comparing);
   self->slides_tab = studio_slides_tab_new (self->document, self->canvas, self->slides, self->panes);
   self->task_tab = studio_task_tab_new (self->document, self->run, self->canvas, self->panes, self->stage);
   studio_pins_set_task (self->pins, studio_task_tab_get_task (self->task_tab));
@@ -399,6 +402,7 @@ make_commands (StudioPage *self)
     [PAGE_WINDOWS] = self->windows,
     [PAGE_SAVER] = self->saver,
     [PAGE_DISK_BAR] = self->disk_bar,
+    [PAGE_PROPOSAL_BAR] = self->proposal_bar,
     [PAGE_EXPORTER] = &self->exporter,
     [PAGE_LAYER] = &self->layer_commands,
     [PAGE_COVER] = &self->start_cover,
@@ -485,6 +489,8 @@ connect_parts (StudioPage *self)
   CONNECT (presentation, "learning-rate", learning_rate_cb);
   g_signal_connect_swapped (self->presentation, "step", G_CALLBACK (studio_runner_step), self->runner);
   CONNECT (comparing, "changed", update_actions);
+  CONNECT (proposal_bar, "notify::shown", update_actions);
+  g_signal_connect_object (self->proposal_bar, "say", G_CALLBACK (studio_toasts_say), self->toasts, G_CONNECT_SWAPPED);
   g_signal_connect_swapped (self->lesson_tab, "hand-in", G_CALLBACK (studio_handing_in_ask), self->handing_in);
   g_signal_connect_object (self->stepper, "begin", G_CALLBACK (studio_runner_prepare), self->runner, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->stepper, "say", G_CALLBACK (studio_toasts_say), self->toasts, G_CONNECT_SWAPPED);
@@ -505,6 +511,7 @@ studio_page_init (StudioPage *self)
   g_autoptr (GError) error = NULL;
   g_type_ensure (STUDIO_TYPE_PANES);
   g_type_ensure (STUDIO_TYPE_DISK_BAR);
+  g_type_ensure (STUDIO_TYPE_PROPOSAL_BAR);
   g_type_ensure (STUDIO_TYPE_CAPTION);
   g_type_ensure (STUDIO_TYPE_KEY_CARD);
   g_type_ensure (STUDIO_TYPE_RATE_CARD);
@@ -600,8 +607,8 @@ studio_page_class_init (StudioPageClass *klass)
   G_OBJECT_CLASS (klass)->dispose = page_dispose;
   G_OBJECT_CLASS (klass)->finalize = page_finalize;
   STUDIO_TEMPLATE (klass, "studio-page.ui");
-  STUDIO_TEMPLATE_CHILDREN (klass, StudioPage, toasts, disk_bar, split, upper, middle, panes, canvas_overlay, stage,
-                            caption, key_card, rate_card, status_line);
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioPage, toasts, disk_bar, proposal_bar, split, upper, middle, panes,
+                            canvas_overlay, stage, caption, key_card, rate_card, status_line);
   for (guint i = 0; i < N_SIGNALS; i++)
     signals[i] = g_signal_new (((const char *const[]){ "changed", "size-class", "attention" })[i], STUDIO_TYPE_PAGE,
                                G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
