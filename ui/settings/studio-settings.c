@@ -19,10 +19,23 @@ load (void)
   return file;
 }
 
+/* The user's file if it has the key, else that of the administrator, which only presets. */
+static GKeyFile *
+load_with (const char *key)
+{
+  g_autoptr (GKeyFile) file = load (), presets = g_key_file_new ();
+
+  if (!g_key_file_has_key (file, GROUP, key, NULL)
+      && g_key_file_load_from_dirs (presets, "gradloom/studio.ini", (const char **)g_get_system_config_dirs (), NULL,
+                                    G_KEY_FILE_NONE, NULL))
+    return g_steal_pointer (&presets);
+  return g_steal_pointer (&file);
+}
+
 gboolean
 studio_settings_get_boolean (const char *key, gboolean otherwise)
 {
-  g_autoptr (GKeyFile) file = load ();
+  g_autoptr (GKeyFile) file = load_with (key);
   g_autoptr (GError) error = NULL;
   gboolean value = g_key_file_get_boolean (file, GROUP, key, &error);
   return error == NULL ? value : otherwise;
@@ -31,7 +44,7 @@ studio_settings_get_boolean (const char *key, gboolean otherwise)
 char *
 studio_settings_dup_string (const char *key)
 {
-  g_autoptr (GKeyFile) file = load ();
+  g_autoptr (GKeyFile) file = load_with (key);
   return g_key_file_get_string (file, GROUP, key, NULL);
 }
 
@@ -59,7 +72,7 @@ studio_settings_set_boolean (const char *key, gboolean value)
 gint64
 studio_settings_get_history (void)
 {
-  g_autoptr (GKeyFile) file = load ();
+  g_autoptr (GKeyFile) file = load_with (HISTORY);
   g_autoptr (GError) error = NULL;
   const gint64 value = g_key_file_get_int64 (file, GROUP, HISTORY, &error);
   return error == NULL ? CLAMP (value, 0, STUDIO_SETTINGS_HISTORY_MOST) : 200;
