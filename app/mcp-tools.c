@@ -8,6 +8,7 @@
 
 #define OPTIONS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
+/* --set is missing: it could name other data after the graph was checked. */
 static const McpTool tools[] = {
   { .name = "read",
     .doc = "Read the text of a graph file. `gradloom help format` and the tool ops describe its language.",
@@ -34,7 +35,7 @@ static const McpTool tools[] = {
     .doc = "Train a graph for some steps, in a folder of its own that is removed at the end of this session. The "
            "answer names the run, for the tools eval, plan and program.",
     .subject = MCP_GRAPH,
-    .options = OPTIONS ("steps", "epochs", "batch-size", "lr", "precision", "seed", "set", "health", "json"),
+    .options = OPTIONS ("steps", "epochs", "batch-size", "lr", "precision", "seed", "health", "json"),
     .fixed = OPTIONS ("--history=0") },
   { .name = "eval",
     .command = "eval",

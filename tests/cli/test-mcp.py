@@ -262,7 +262,8 @@ def leash(folder):
         server.refused('read', graph=name)
         server.refused('propose', graph=name, xml='<graph/>', title='t')
     for arguments in ({'output': 'x'}, {'out': 'x'}, {'device': 'cuda:0'}, {'--out': 'x'}, {'steps': 100000}, {'steps': 0},
-                      {'steps': '5 --out=x'}, {'lr': True}, {'set': [1.5, {}]}, {'health': 'yes'}, {'graph': 7}):
+                      {'steps': '5 --out=x'}, {'lr': True}, {'set': ['data.source=text', 'data.path=../secret.txt']},
+                      {'precision': ['f32']}, {'health': 'yes'}, {'graph': 7}):
         server.refused('train', **dict({'graph': 'spirals.xml'}, **arguments))
     server.refused('plan', graph='spirals.xml', picture='x.svg')
     server.refused('eval', run='../secret')
@@ -280,7 +281,7 @@ def leash(folder):
     assert is_error and 'outside the server' in answer, answer
     # A word with hyphens is a value, never an option.
     assert server.call('ops', name='--schema')[1]
-    server.call('train', graph='spirals.xml', set=['hidden.out_features=4', '--out=x'], steps=1)
+    server.call('train', graph='spirals.xml', lr='0.1 --out=x', steps=1)
     assert contents(folder) == before
     # A link in place of a proposal is replaced; what it leads to stays.
     os.symlink(secret, os.path.join(inside, 'spirals.xml.proposal'))
