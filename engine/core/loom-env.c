@@ -26,6 +26,9 @@ static const LoomEnv table[] = {
   { .name = "GRADLOOM_CPU_ISA",
     .doc = "base or v3: the instruction set to which the back end cpu is limited.",
     .for_tests = TRUE },
+  { .name = "GRADLOOM_CPU_PROCESSORS",
+    .doc = "The number of processors, which may be more than there are.",
+    .for_tests = TRUE },
   { .name = "GRADLOOM_CUDA_GRAPHS",
     .doc = "0: GPU kernels are launched one by one instead of as a recorded CUDA graph. Results are the same and "
            "steps are slower; profilers and memory checkers see each kernel." },

@@ -253,15 +253,18 @@ add_device (LoomDevices *devices, const LoomBackend *backend, int index, const c
 }
 
 LoomDevices *
-loom_devices_new_part (LoomDevices *devices, const LoomPlanDevice *device)
+loom_devices_new_part (const LoomPlanDevice *device, GError **error)
 {
   LoomMessage message = { "" };
   LoomDevices *part;
   LoomDevice *opened;
+  LoomStatus status = device->backend->part_open (device->device, &opened, &message);
 
-  if (device->backend->part_open == NULL
-      || device->backend->part_open (device->device, &opened, &message) != LOOM_STATUS_OK)
-    return NULL;
+  if (status != LOOM_STATUS_OK)
+    {
+      loom_plan_device_error (status, "A part of a loop cannot be planned", message.text, error);
+      return NULL;
+    }
   part = loom_devices_new (1);
   part->costs = loom_cost_table_ref (device->costs);
   add_open (part, device->backend, opened, device->name);
@@ -321,6 +324,7 @@ loom_devices_add_absent (LoomDevices *devices, const char *name, const char *tit
     {
       g_strlcpy (d->info.name, title, sizeof d->info.name);
       d->info.memory_total = d->info.memory_free = (uint64_t)memory;
+      d->is_absent = TRUE;
     }
   g_mutex_unlock (&devices->lock);
   return d != NULL;

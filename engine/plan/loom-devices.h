@@ -16,6 +16,7 @@ typedef struct
   const LoomBackendTools *tools; /* NULL: the back end has none */
   LoomDevice *device;
   LoomDeviceInfo info;
+  gboolean is_absent;   /* this machine lacks it (loom_devices_add_absent()) */
   LoomCostTable *costs; /* the table of the LoomDevices */
   char *cost_key;       /* the key of this device's measurements */
 } LoomPlanDevice;
@@ -34,9 +35,9 @@ LoomCostTable *loom_devices_costs (LoomDevices *devices);
 void loom_devices_set_costs (LoomDevices *devices, LoomCostTable *costs);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomDevices, loom_devices_unref)
 LoomPlanDevice *loom_devices_get (LoomDevices *devices, const char *name, GError **error);
-/* A registry whose device of this name runs its kernels on one thread, within run_parts() of `device`. NULL if the back
- * end has no parts, or an error, which is not reported: the device itself then does the work. */
-LoomDevices *loom_devices_new_part (LoomDevices *devices, const LoomPlanDevice *device);
+/* A registry whose device of this name runs its kernels on one thread, within run_parts() of `device`, whose back end
+ * has parts. Errors: those of opening it. */
+LoomDevices *loom_devices_new_part (const LoomPlanDevice *device, GError **error);
 /* Adds a device that this machine lacks, for plans that are made to be read: it has the kernels of the processor and
  * this title and memory, in bytes. name: "cuda:0". Errors: those of the device cpu. */
 gboolean

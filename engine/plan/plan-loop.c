@@ -1,11 +1,11 @@
 /* Makes the kernel that runs a scan: the body has a plan of its own, and the kernel loops over its instructions.
  *
- * The outer plan sees one kernel. Its scratch memory holds the body's arena and the second buffers of carried values
- * (LoomScanAttrs), so memory forecasts include it, and it does not depend on the number of iterations. Rows of operands
- * and results are read and written in place: the addresses that change between iterations are found when the kernel is
- * made, and an iteration only sets these and calls kernels. Values are copied if a kernel binds their address or if a
- * value is two results at once. On a device with its own memory rows are also copied if their size is no multiple of 64
- * bytes, the alignment that libraries require.
+ * The outer plan sees one kernel. Its scratch memory holds the arena of each part and the second buffers of carried
+ * values (LoomScanAttrs), so memory forecasts include it, and it does not depend on the number of iterations. Rows of
+ * operands and results are read and written in place: the addresses that change between iterations are found when the
+ * kernel is made, and an iteration only sets these and calls kernels. Values are copied if a kernel binds their address
+ * or if a value is two results at once. On a device with its own memory rows are also copied if their size is no
+ * multiple of 64 bytes, the alignment that libraries require.
  *
  * A stacked result may be a carried value at the beginning of each iteration, which the gradients of recurrent cells
  * read. Iterations write it to the next row (BUFFER_NEXT_ROW). If another stacked result has these rows already, all
@@ -407,33 +407,42 @@ loop_free (LoomKernel *self)
   g_free (b);
 }
 
-/* The number of parts into which a device's threads divide the samples; 1: they do not. */
+/* Bytes of whole operands that each of n parts reads: weights whole, and of the samples' own operands its share. */
+static gsize
+whole_bytes (const LoomScanAttrs *scan, gint64 samples, guint n)
+{
+  gsize bytes = 0;
+
+  for (guint i = scan->n_carried + scan->n_sequences; i < loom_program_n_inputs (scan->body); i++)
+    {
+      const LoomTensorDesc *desc = &loom_value_info (scan->body, loom_program_get_input (scan->body, i)->value)->desc;
+
+      bytes += loom_desc_bytes (desc) / (desc->rank > 1 && desc->dim[0] == samples ? n : 1);
+    }
+  return bytes;
+}
+
+/* The number of parts into which a device's threads divide the samples; 1: they do not. Half of the threads at least
+ * have a part, because the others wait. */
 static guint
 count_parts (const LoomPlanDevice *device, const LoomScanAttrs *scan)
 {
   const LoomProgram *body = scan->body;
-  gint64 whole = 0, computed = 0, samples = 0;
-  guint parts = 1;
+  const LoomTensorDesc *first;
+  gint64 computed = 0;
 
-  if (device->backend->run_parts == NULL || device->info.threads < 2 || loom_program_n_inputs (body) == 0)
+  if (device->backend->run_parts == NULL || device->is_absent || loom_program_n_inputs (body) == 0)
     return 1;
-  for (guint i = 0; i < loom_program_n_inputs (body); i++)
-    {
-      const LoomTensorDesc *desc = &loom_value_info (body, loom_program_get_input (body, i)->value)->desc;
-
-      if (i == 0)
-        samples = desc->rank > 0 ? desc->dim[0] : 0;
-      if (i >= scan->n_carried + scan->n_sequences)
-        whole += (gint64)loom_desc_bytes (desc);
-    }
+  first = &loom_value_info (body, loom_program_get_input (body, 0)->value)->desc;
   for (LoomValue v = 1; v <= loom_program_n_values (body); v++)
     computed += loom_desc_count (&loom_value_info (body, v)->desc);
-  if (whole > PART_WHOLE || computed * scan->length < PARTS_ELEMENTS)
+  if (first->rank == 0 || computed * scan->length < PARTS_ELEMENTS)
     return 1;
-  for (guint n = 2; n <= (guint)device->info.threads && samples / n >= PART_SAMPLES; n++)
-    if (samples % n == 0)
-      parts = n;
-  return parts;
+  for (guint n = (guint)device->info.threads; n >= 2 && 2 * n >= (guint)device->info.threads; n--)
+    if (first->dim[0] % n == 0 && first->dim[0] / n >= PART_SAMPLES
+        && whole_bytes (scan, first->dim[0], n) <= PART_WHOLE)
+      return n;
+  return 1;
 }
 
 /* Makes a part, and reserves its memory. */
@@ -477,7 +486,7 @@ divide (Loop *b, guint parts, gboolean *is_split)
 {
   guint n = 0;
 
-  while (n < parts && parts > 1)
+  while (parts > 1 && n < parts)
     {
       b->part[n].program = loom_program_part_of_scan (&b->attrs, (int)n, (int)parts, is_split);
       if (b->part[n].program == NULL)
@@ -485,7 +494,7 @@ divide (Loop *b, guint parts, gboolean *is_split)
       n++;
     }
   b->s.n_bodies = parts;
-  if (n == parts)
+  if (parts > 1 && n == parts)
     return TRUE;
   while (n > 0)
     loom_program_unref (b->part[--n].program);
@@ -514,9 +523,11 @@ loom_plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const Lo
   b->part = g_new0 (Part, parts);
   b->s.body = g_new0 (PlanBody *, parts + 1);
   b->s.site = -1;
-  b->devices = parts > 1 ? loom_devices_new_part (devices, device) : NULL;
-  if (!divide (b, b->devices != NULL ? parts : 1, is_split))
-    g_clear_pointer (&b->devices, loom_devices_unref);
+  if (divide (b, parts, is_split))
+    {
+      b->devices = loom_devices_new_part (device, error);
+      ok = b->devices != NULL;
+    }
   for (guint k = 0; k < b->s.n_bodies && ok; k++)
     ok = make_part (b, k, devices, options, is_split, &scratch, error);
   if (!ok)

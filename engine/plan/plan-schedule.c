@@ -1,5 +1,5 @@
 /* The pass that schedules instructions. It keeps their order, except that those that depend on neither inputs (but for
- * fixed ones) nor state come first: they run once, before the first step. */
+ * fixed ones) nor state come first: they run once, before the first step, or in each run of a loop. */
 #include "engine/plan/plan-private.h"
 
 /* TRUE if the instruction can run before the first step. */

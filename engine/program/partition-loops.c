@@ -151,6 +151,8 @@ partition_loop_body (Partition *self, guint i)
 
 /* ---- parts on one device --------------------------------------------------------- */
 
+/* TRUE if a body exchanges nothing with anybody, draws nothing, and has no batch norm: the rules of batch norms give
+ * each part the statistics of its own samples. */
 static gboolean
 is_local (const LoomProgram *body)
 {
@@ -159,7 +161,8 @@ is_local (const LoomProgram *body)
       const LoomPrim *prim = loom_program_instr (body, i)->prim;
 
       if ((prim->flags & (LOOM_PRIM_COLLECTIVE | LOOM_PRIM_SIDE_EFFECT)) || prim->bodies != NULL
-          || prim->on_host != NULL)
+          || prim->on_host != NULL || prim->sharding == loom_shard_batch_norm
+          || prim->sharding == loom_shard_batch_norm_grad || prim->sharding == loom_shard_batch_norm_apply)
         return FALSE;
     }
   return !partition_draws (body);
@@ -207,7 +210,7 @@ loom_program_part_of_scan (const LoomScanAttrs *a, int part, int parts, gboolean
   const guint n_in = loom_program_n_inputs (a->body), n = n_in + loom_program_n_outputs (a->body);
   g_autofree LoomSharding *form = g_new0 (LoomSharding, n + 1);
   const LoomTensorDesc *first;
-  LoomPartition options = { .along = LOOM_MESH_DATA, .rank = part, .ranks = parts, .sync_batch_norm = TRUE };
+  LoomPartition options = { .along = LOOM_MESH_DATA, .rank = part, .ranks = parts };
   Partition outer = { .options = &options };
 
   if (a->n_carried + a->n_sequences == 0 || !is_local (a->body))

@@ -188,7 +188,8 @@ cpu_run_parts (LoomDevice *device, int n, void (*run) (void *context, int part),
   Parts parts = { run, context };
 
   cpu_thread_prepare (device);
-  cpu_parallel (device->threads < n ? device->threads : n, n, run_range, &parts);
+  /* The whole team, even for fewer parts: libgomp would end the others, and start them again for the next kernel. */
+  cpu_parallel (device->threads, n, run_range, &parts);
 }
 
 static void

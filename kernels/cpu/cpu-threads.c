@@ -118,8 +118,9 @@ cpu_processors (void)
   if (processors == 0)
     {
       int n = omp_get_num_procs (), quota = cpu_quota ("/sys/fs/cgroup", "/proc/self/cgroup");
+      const char *given = getenv ("GRADLOOM_CPU_PROCESSORS"); /* for tests */
 
-      processors = quota > 0 && quota < n ? quota : n;
+      processors = given != NULL && atoi (given) > 0 ? atoi (given) : quota > 0 && quota < n ? quota : n;
     }
   return processors;
 }

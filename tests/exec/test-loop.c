@@ -377,43 +377,110 @@ test_size (void)
 }
 
 static guint
-count_divided (const ScanCase *scan)
+count_divided (LoomDevices *of, const ScanCase *scan, guint parts, gboolean with_gradient)
 {
+  g_autofree char *words = g_strdup_printf ("for each of %u parts of the samples", parts);
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomPlan) plan = NULL;
   guint n = 0;
-  Case c;
+  Case c = { .program = loom_program_new () };
 
-  case_new (&c, scan, 40, FALSE, FALSE, LOOM_F32);
-  plan = loom_plan_new (c.program, devices, &(LoomPlanOptions){ .device = "cpu" }, &error);
+  if (with_gradient)
+    {
+      loom_program_unref (c.program);
+      case_new (&c, scan, 40, FALSE, FALSE, LOOM_F32);
+    }
+  else
+    {
+      LoomValue out[8];
+
+      c.n = scan_case_inputs (scan, c.program, 40, LOOM_F32, c.in);
+      for (guint o = scan_case_emit (scan, c.program, 40, 0, LOOM_F32, c.in, out); o > 0; o--)
+        loom_program_output (c.program, "result", out[o - 1]);
+    }
+  plan = loom_plan_new (c.program, of, &(LoomPlanOptions){ .device = "cpu" }, &error);
   g_assert_no_error (error);
   for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
-    n += strstr (loom_plan_instr (plan, i)->kernel->name, "for each of 2 parts of the samples") != NULL;
+    n += strstr (loom_plan_instr (plan, i)->kernel->name, words) != NULL;
   loom_program_unref (c.program);
   return n;
 }
 
-/* Two threads run a loop and its gradient for half of the samples each, whether samples are rows of carried values, of
- * sequences, or of whole operands; but neither loops without samples nor loops with loops. */
+/* Threads run a loop and its gradient for a part of the samples each, whether samples are rows of carried values, of
+ * sequences, or of whole operands; but neither loops without samples, nor loops with loops, nor those whose samples
+ * need each other. The last row: fewer parts than threads. */
 static void
 test_parts (void)
 {
-  if (loom_devices_get (devices, "cpu", NULL)->info.threads < 2)
-    {
-      g_test_skip ("there is one processor");
-      return;
-    }
-  scan_case_rows = 32;
-  for (const ScanCase *scan = scan_cases; scan->name != NULL; scan++)
-    {
-      /* “mapped” is no loop in a plan. */
-      const gboolean is_whole = strstr ("mapped shifted nested", scan->name) != NULL;
+  static const struct
+  {
+    int threads, samples, parts;
+  } rows[] = { { 2, 32, 2 }, { 4, 32, 4 }, { 4, 24, 3 } };
 
-      g_test_message ("%s", scan->name);
-      g_assert_cmpuint (count_divided (scan), ==, is_whole ? 0 : 2);
-      for (int reverse = 0; reverse < 2; reverse++)
-        check (devices, "cpu", scan, 40, reverse, FALSE);
+  for (guint r = 0; r < G_N_ELEMENTS (rows); r++)
+    {
+      g_autoptr (LoomDevices) some = loom_devices_new (rows[r].threads);
+
+      scan_case_rows = rows[r].samples;
+      for (const ScanCase *scan = scan_cases; scan->name != NULL; scan++)
+        {
+          /* “mapped” is no loop in a plan. */
+          const gboolean is_whole = strstr ("mapped shifted nested normalised", scan->name) != NULL;
+
+          g_test_message ("%s, %d threads", scan->name, rows[r].threads);
+          g_assert_cmpuint (count_divided (some, scan, (guint)rows[r].parts, TRUE), ==, is_whole ? 0 : 2);
+          if (!g_str_equal (scan->name, "mapped"))
+            g_assert_cmpuint (count_divided (some, scan, (guint)rows[r].parts, FALSE), ==, is_whole ? 0 : 1);
+          for (int reverse = 0; reverse < 2; reverse++)
+            check (some, "cpu", scan, is_whole ? 2 : 40, reverse, FALSE);
+        }
     }
+  scan_case_rows = 3;
+}
+
+/* What a loop computes once for all iterations is computed again when its weights have changed, in each part. */
+static void
+test_changed_weights (void)
+{
+  const LoomPlanOptions options = { .device = "cpu" };
+  g_autoptr (LoomState) state = loom_state_new (devices, "cpu", 1);
+  g_autoptr (LoomExec) exec = NULL;
+  g_autoptr (GPtrArray) feed = NULL;
+  g_autoptr (GError) error = NULL;
+  Case c;
+
+  scan_case_rows = 32;
+  case_new (&c, &scan_cases[1], 40, FALSE, FALSE, LOOM_F32);
+  exec = loom_exec_new (loom_plan_new (c.program, devices, &options, &error), state, &error);
+  g_assert_no_error (error);
+  feed = feed_new (&c);
+  for (int turn = 0; turn < 3; turn++)
+    {
+      g_autoptr (GPtrArray) want = NULL;
+
+      for (guint i = 0; i < feed->len; i++)
+        {
+          LoomTensor *t = feed->pdata[i];
+
+          for (gint64 k = 0; k < t->count; k++)
+            loom_tensor_set (t, k, loom_tensor_get (t, k) * (turn == 0 ? 1 : 0.5));
+          loom_exec_feed (exec, i, t->data);
+        }
+      loom_exec_run (exec, &error);
+      g_assert_no_error (error);
+      want = by_walk (&c, devices, "cpu", feed);
+      for (guint o = 0; o < want->len; o++)
+        {
+          LoomTensor *a = want->pdata[o];
+          g_autoptr (LoomTensor) b = loom_exec_output (exec, o, &error);
+
+          g_assert_no_error (error);
+          for (gint64 k = 0; k < a->count; k++)
+            g_assert_cmpfloat (fabs (loom_tensor_get (a, k) - loom_tensor_get (b, k)), <=,
+                               2e-5 * (1 + fabs (loom_tensor_get (a, k))));
+        }
+    }
+  loom_program_unref (c.program);
   scan_case_rows = 3;
 }
 
@@ -423,6 +490,7 @@ TEST_FILE (argc, argv)
   int status;
 
   g_test_init (&argc, &argv, NULL);
+  g_setenv ("GRADLOOM_CPU_PROCESSORS", "4", TRUE); /* the most threads of test_parts() */
   devices = loom_devices_new (2);
   if (device != NULL && !test_device_is_there (devices, device))
     return 77;
@@ -440,6 +508,7 @@ TEST_FILE (argc, argv)
       g_test_add_func ("/loop/inside", test_inside);
       g_test_add_func ("/loop/size", test_size);
       g_test_add_func ("/loop/parts", test_parts);
+      g_test_add_func ("/loop/changed-weights", test_changed_weights);
     }
   status = g_test_run ();
   loom_devices_unref (devices);

@@ -256,6 +256,7 @@ test_choice (void)
 
 TEST_FILE (argc, argv)
 {
+  g_setenv ("GRADLOOM_CPU_PROCESSORS", "9", TRUE); /* the most threads of test_bits() */
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/winograd/norm", test_norm);
   g_test_add_func ("/winograd/bits", test_bits);

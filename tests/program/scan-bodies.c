@@ -153,11 +153,32 @@ looking (LoomDType dtype)
   return p;
 }
 
+/* Statistics over the samples, which therefore need each other. */
+static LoomProgram *
+normalised (LoomDType dtype)
+{
+  LoomProgram *p = begin (dtype);
+  LoomValue h = input (p, "h", dtype, 2, ROWS, WIDTH), x = input (p, "x", dtype, 2, ROWS, WIDTH), out[3];
+  const LoomNormAttrs attrs = { .eps = 1e-5 };
+
+  loom_emit (p, loom_prim ("batch_norm"), &attrs, 3, (LoomValue[]){ loom_binary (p, LOOM_SCALAR_ADD, h, x), 0, 0 },
+             out);
+  h = loom_unary (p, LOOM_SCALAR_TANH, out[0]);
+  loom_program_output (p, "h", h);
+  loom_program_output (p, "y", h);
+  return p;
+}
+
 const ScanCase scan_cases[] = {
-  { "elman", 1, 1, 3, 1, elman },     { "lstm", 2, 1, 1, 1, lstm },
-  { "masked", 1, 1, 1, 2, masked },   { "mapped", 0, 1, 1, 2, mapped },
-  { "shifted", 3, 1, 0, 1, shifted }, { "nested", 1, 1, 3, 1, nested },
-  { "looking", 1, 1, 2, 0, looking }, { NULL },
+  { "elman", 1, 1, 3, 1, elman },
+  { "lstm", 2, 1, 1, 1, lstm },
+  { "masked", 1, 1, 1, 2, masked },
+  { "mapped", 0, 1, 1, 2, mapped },
+  { "shifted", 3, 1, 0, 1, shifted },
+  { "nested", 1, 1, 3, 1, nested },
+  { "looking", 1, 1, 2, 0, looking },
+  { "normalised", 1, 1, 0, 1, normalised },
+  { NULL },
 };
 
 guint
