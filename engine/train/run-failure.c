@@ -5,6 +5,15 @@
 
 #include <string.h>
 
+/* TRUE if the state is that of no step. The rank that serves weights runs updates by itself. */
+static gboolean
+is_between (const RunFailure *self)
+{
+  const LoomExec *update = self->loop->plans->update;
+
+  return self->loop->is_between || (update != NULL && loom_exec_is_between (update));
+}
+
 /* TRUE if a checkpoint is useful: an evaluation has failed, or a step that has written nothing. Not if a file could not
  * be written, because another write would fail, too; nor if the weights make the next batch overflow with any learning
  * rate, because the resumed run would fail again. */
@@ -16,8 +25,8 @@ run_failure_save (const RunFailure *self, const GError *failure)
 
   /* Ranks with shards of the state write together, so only if all have failed alike. */
   if ((is_divided && failure->code != LOOM_ERROR_NAN) || !checkpoints_takes_part (self->checkpoints)
-      || self->loop->is_between || self->progress->step == self->checkpoints->saved_step
-      || failure->domain != LOOM_ERROR || failure->code == LOOM_ERROR_IO || self->place->weights_overflow)
+      || is_between (self) || self->progress->step == self->checkpoints->saved_step || failure->domain != LOOM_ERROR
+      || failure->code == LOOM_ERROR_IO || self->place->weights_overflow)
     return;
   /* The others wait for this rank's shard, which it cannot send. */
   if (!checkpoints_write (self->checkpoints, self->progress, &error) && is_divided)

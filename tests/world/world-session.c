@@ -47,6 +47,8 @@ static const struct
     NULL, 1 },
   { "ranks", RUN_OF ("optimizer=\"adam\" lr=\"0.01\"", ""), "data", RANKS },
   { "shards", RUN_OF ("optimizer=\"adam\" lr=\"0.01\"", ""), "zero3", RANKS },
+  { "stages", RUN_OF ("optimizer=\"adam\" lr=\"0.01\"", ""), "pipeline", RANKS },
+  { "server", RUN_OF ("optimizer=\"sgd\" lr=\"0.1\" momentum=\"0.9\"", ""), "server", RANKS },
 };
 
 static WorldReport references[G_N_ELEMENTS (kinds)], reference; /* that of the kind of this session */
