@@ -10,6 +10,7 @@
 static char *
 graph_file (void)
 {
+  g_assert_cmpint (g_mkdir_with_parents (g_get_user_cache_dir (), 0700), ==, 0);
   return g_build_filename (g_get_user_cache_dir (), "graph.xml", NULL);
 }
 

@@ -96,6 +96,7 @@ update_size_class (StudioPage *self)
       = gtk_widget_get_mapped (GTK_WIDGET (self)) ? studio_panes_get_size_class (self->panes) : STUDIO_SIZE_CLASS_TINY;
   const gboolean narrow = size_class != STUDIO_SIZE_CLASS_WIDE;
   studio_disk_bar_set_narrow (self->disk_bar, narrow);
+  studio_proposal_bar_set_narrow (self->proposal_bar, narrow);
   studio_run_banners_set_narrow (self->run_bars, narrow);
   studio_start_page_set_size_class (self->start_cover.page, size_class);
 }

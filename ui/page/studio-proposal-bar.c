@@ -10,7 +10,7 @@
 struct _StudioProposalBar
 {
   AdwBin parent_instance;
-  GtkWidget *revealer, *label, *reason, *show, *gradients, *accept;
+  GtkWidget *revealer, *notice, *label, *reason, *show, *gradients, *accept;
   StudioDocument *document;
   StudioComparing *comparing;
   char *path;            /* of the graph's file; NULL: none */
@@ -29,6 +29,13 @@ enum
 };
 static GParamSpec *properties[N_PROPERTIES];
 static guint say_signal;
+
+void
+studio_proposal_bar_set_narrow (StudioProposalBar *self, gboolean narrow)
+{
+  gtk_orientable_set_orientation (GTK_ORIENTABLE (self->notice),
+                                  narrow ? GTK_ORIENTATION_VERTICAL : GTK_ORIENTATION_HORIZONTAL);
+}
 
 gboolean
 studio_proposal_bar_is_shown (StudioProposalBar *self)
@@ -225,7 +232,7 @@ studio_proposal_bar_class_init (StudioProposalBarClass *klass)
   say_signal = g_signal_new ("say", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
                              G_TYPE_STRING);
   STUDIO_TEMPLATE (klass, "studio-proposal-bar.ui");
-  STUDIO_TEMPLATE_CHILDREN (klass, StudioProposalBar, revealer, label, reason, show, gradients, accept);
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioProposalBar, revealer, notice, label, reason, show, gradients, accept);
 }
 
 static void

@@ -16,6 +16,8 @@ G_DECLARE_FINAL_TYPE (StudioProposalBar, studio_proposal_bar, STUDIO, PROPOSAL_B
  * "say"(sentence). Call once. */
 void studio_proposal_bar_set (StudioProposalBar *self, StudioDocument *document, StudioComparing *comparing);
 gboolean studio_proposal_bar_is_shown (StudioProposalBar *self);
+/* narrow: the buttons are below the sentence. */
+void studio_proposal_bar_set_narrow (StudioProposalBar *self, gboolean narrow);
 /* The graph on the canvas is the proposed one. */
 gboolean studio_proposal_bar_is_on (StudioProposalBar *self);
 void studio_proposal_bar_show (StudioProposalBar *self);
