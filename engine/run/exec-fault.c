@@ -4,17 +4,21 @@
  * executor reads it; until then the gates of all further steps on that stream stay closed. */
 #include "engine/run/run-private.h"
 
-/* TRUE if slots may have values of the step that failed. Faults close the gates that are before all updates; a device
- * that fails itself does so anywhere, and an asynchronous one does not say where. */
+/* TRUE if slots may have values of the step that failed. Faults close the gates that are before all updates. An
+ * asynchronous device that fails does not say in which row; a call that it refuses has enqueued nothing. */
 static gboolean
 has_committed (const LoomExec *exec, const LoomPlanInstr *instr, LoomStatus status)
 {
   if (status == LOOM_STATUS_INDEX || status == LOOM_STATUS_NO_RESULT || status == LOOM_STATUS_NOT_FINITE)
     return FALSE;
+  if (exec->is_asynchronous && status != LOOM_STATUS_OUT_OF_MEMORY && status != LOOM_STATUS_UNSUPPORTED)
+    return TRUE;
+  if (!exec->is_enqueuing)
+    return FALSE;
   for (const LoomExecRow *row = exec->rows; row < exec->rows + exec->n_rows && row->instr != instr; row++)
     if (row->instr->is_gate)
       return TRUE;
-  return exec->is_asynchronous;
+  return FALSE;
 }
 
 gboolean

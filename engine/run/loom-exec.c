@@ -522,6 +522,7 @@ capture (LoomExec *exec)
       if (graph != NULL)
         device->backend->graph_free (device->device, graph);
       exec->message.text[0] = '\0';
+      exec->is_between = FALSE;
       return FALSE;
     }
   exec->graph = graph;
@@ -539,14 +540,17 @@ launch (LoomExec *exec, GError **error)
   if (exec->spans != NULL || (exec->graph == NULL && !(exec->may_capture && exec->n_steps >= 1 && capture (exec))))
     {
       status = loom_exec_join_streams (exec);
-      return (status == LOOM_STATUS_OK || loom_exec_status_error (exec, NULL, status, error))
-             && run_rows (exec, loom_plan_n_setup (exec->plan), exec->n_rows, error) && run_commits (exec, error)
+      if (status != LOOM_STATUS_OK)
+        return loom_exec_status_error (exec, NULL, status, error);
+      exec->is_enqueuing = TRUE;
+      return run_rows (exec, loom_plan_n_setup (exec->plan), exec->n_rows, error) && run_commits (exec, error)
              && loom_exec_watch_step (exec, error);
     }
   status = loom_exec_wait_for_others (exec, 0);
   if (status == LOOM_STATUS_OK)
     status
         = device->backend->graph_launch (device->device, exec->graph, exec->devices[0].arena->stream, &exec->message);
+  exec->is_enqueuing = status == LOOM_STATUS_OK;
   if (status == LOOM_STATUS_OK)
     status = loom_exec_release_others (exec, 0);
   return status == LOOM_STATUS_OK || loom_exec_status_error (exec, NULL, status, error);
@@ -555,19 +559,23 @@ launch (LoomExec *exec, GError **error)
 static gboolean
 step (LoomExec *exec, GError **error)
 {
+  gboolean ok;
+
   for (guint i = 0; i < exec->n_feeds; i++)
     g_return_val_if_fail (!exec->feeds[i].used || exec->feeds[i].fed != NULL || exec->feeds[i].bytes == 0, FALSE);
 
   exec->message.text[0] = '\0';
   exec->fault_step = 0;
-  if (!rebind_moved (exec, error) || !loom_exec_begin (exec, error) || !loom_exec_take_feeds (exec, error)
-      || !launch (exec, error))
-    {
-      loom_exec_sends_settle (exec);
-      return FALSE;
-    }
-  exec->n_steps++;
-  return !exec->is_asynchronous || (loom_exec_fetch_results (exec, error) && loom_exec_end (exec, error));
+  exec->is_between = FALSE;
+  ok = rebind_moved (exec, error) && loom_exec_begin (exec, error) && loom_exec_take_feeds (exec, error)
+       && launch (exec, error);
+  if (ok)
+    exec->n_steps++;
+  else
+    loom_exec_sends_settle (exec);
+  ok = ok && (!exec->is_asynchronous || (loom_exec_fetch_results (exec, error) && loom_exec_end (exec, error)));
+  exec->is_enqueuing = FALSE;
+  return ok;
 }
 
 gboolean

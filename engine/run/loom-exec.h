@@ -70,7 +70,8 @@ gboolean loom_exec_run (LoomExec *exec, GError **error);
 gint64 loom_exec_step_number (const LoomExec *exec);
 /* The number of the step whose fault was the error of the last call; 0: none. */
 gint64 loom_exec_fault_step (const LoomExec *exec);
-/* TRUE if the last call failed with some slots updated and others not: the state is that of no step. */
+/* TRUE if the newest step, or a call after it, failed with some slots updated and others not: the state is that of no
+ * step. */
 gboolean loom_exec_is_between (const LoomExec *exec);
 /* TRUE if a step of this executor that begins while one of `before` is still computed reports all faults of that step:
  * it uses every device of the other plan. */

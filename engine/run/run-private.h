@@ -182,7 +182,8 @@ struct _LoomExec
   void *graph;             /* a captured step */
   guint n_steps;           /* since addresses were bound */
   gint64 fault_step;       /* of the fault that the last call reported; 0: none */
-  gboolean is_between;     /* the last call failed after the gate of a step */
+  gboolean is_enqueuing;   /* rows of the newest step have been enqueued, and the call has not ended */
+  gboolean is_between;     /* the newest step, or a call after it, failed after the gate of a step */
   gboolean may_capture;
   gboolean is_watched;       /* one of the next three: rows are run by exec-watch.c */
   GArray *spans;             /* LoomExecSpan: the caller's array; NULL: not timed */

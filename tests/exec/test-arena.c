@@ -1,7 +1,7 @@
 /* One arena for all executors over a state: training, evaluation and batches of other sizes do not affect each other,
  * also if its memory is poisoned between two steps, when the arena moves, when it cannot grow, and when the device is
- * lost; and two runs on two threads have the bits of each alone. GRADLOOM_TEST_DEVICE names one device; without it they
- * are ref and cpu. */
+ * lost or refuses a call; and two runs on two threads have the bits of each alone. GRADLOOM_TEST_DEVICE names one
+ * device; without it they are ref and cpu. */
 #include <math.h>
 #include <string.h>
 
@@ -386,6 +386,65 @@ test_lost (gconstpointer device)
   loom_devices_get (devices, device, NULL)->backend = real;
 }
 
+/* ---- half of a step ---------------------------------------------------------- */
+
+static LoomStatus refusal;
+
+static LoomStatus
+refuse (LoomKernel *kernel, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  g_strlcpy (message->text, "a call was refused", sizeof message->text);
+  return refusal;
+}
+
+/* TRUE if the step whose row fails leaves the state between two steps. */
+static gboolean
+is_between_after (LoomExec *exec, guint row, LoomStatus status)
+{
+  LoomStatus (*run) (LoomKernel *, LoomStream *, void *const *, LoomMessage *) = exec->rows[row].run;
+  g_autoptr (GError) error = NULL;
+  float loss;
+
+  refusal = status;
+  exec->rows[row].run = refuse;
+  g_assert_false (step_try (exec, 4, 1, &loss, &error));
+  exec->rows[row].run = run;
+  return loom_exec_is_between (exec);
+}
+
+/* A refused call before the gate has written nothing, on an asynchronous device, too; a device that failed may have.
+ * The next step that succeeds says nothing of them. */
+static void
+test_half (gconstpointer device)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autoptr (GError) error = NULL;
+  Run run;
+
+  run_open (&run, devices, device);
+  LoomExec *exec = exec_open (&run, 4, TRUE);
+  const guint first = loom_plan_n_setup (loom_exec_plan (exec)), last = exec->n_rows - 1;
+
+  for (int asynchronous = 0; asynchronous < 2; asynchronous++)
+    {
+      exec->is_asynchronous = asynchronous || exec->devices[0].arena->stream != NULL;
+      g_assert_true (is_between_after (exec, last, LOOM_STATUS_OUT_OF_MEMORY));
+      step (exec, 4, 0);
+      g_assert_false (loom_exec_is_between (exec));
+      g_assert_false (is_between_after (exec, first, LOOM_STATUS_OUT_OF_MEMORY));
+      g_assert_false (is_between_after (exec, first, LOOM_STATUS_UNSUPPORTED));
+      g_assert_cmpint (is_between_after (exec, first, LOOM_STATUS_DEVICE), ==, exec->is_asynchronous);
+      g_assert_true (is_between_after (exec, last, LOOM_STATUS_DEVICE));
+      /* An upload between two steps. */
+      step (exec, 4, 0);
+      g_assert_false (loom_exec_status_error (exec, NULL, LOOM_STATUS_OUT_OF_MEMORY, &error));
+      g_assert_false (loom_exec_is_between (exec));
+      g_clear_error (&error);
+    }
+  loom_exec_free (exec);
+  run_close (&run);
+}
+
 /* ---- two runs at once -------------------------------------------------------- */
 
 typedef struct
@@ -440,6 +499,7 @@ TEST_FILE (argc, argv)
     { "interleaved", test_interleaved },
     { "no-room", test_no_room },
     { "lost", test_lost },
+    { "half", test_half },
     { "threads", test_threads },
   };
   static const char *const hosts[] = { "ref", "cpu", NULL };
