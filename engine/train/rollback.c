@@ -62,12 +62,14 @@ rollback_save (Rollback *self, LoomState *state, const MetricSums *metrics, cons
   return TRUE;
 }
 
-void
+gboolean
 rollback_restore (const Rollback *self, LoomState *state, MetricSums *metrics, MetricSums *recent)
 {
-  /* After the loss of a device no value can be restored, and none needs to be. */
+  gboolean ok = TRUE;
+
   for (guint i = 0; i < self->value->len; i++)
-    loom_state_set (state, self->name->pdata[i], self->value->pdata[i], NULL);
+    ok = loom_state_set (state, self->name->pdata[i], self->value->pdata[i], NULL) && ok;
   metric_sums_load (metrics, self->sums);
   metric_sums_load (recent, self->recent);
+  return ok;
 }

@@ -16,4 +16,5 @@ gboolean rollback_has_slots (const Rollback *self);
 /* Call before the first batch, and after one that has failed. recent: the metrics of the last steps. */
 gboolean
 rollback_save (Rollback *self, LoomState *state, const MetricSums *metrics, const MetricSums *recent, GError **error);
-void rollback_restore (const Rollback *self, LoomState *state, MetricSums *metrics, MetricSums *recent);
+/* FALSE: some values could not be restored, as after the loss of a device. */
+gboolean rollback_restore (const Rollback *self, LoomState *state, MetricSums *metrics, MetricSums *recent);

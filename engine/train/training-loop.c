@@ -194,11 +194,13 @@ report (TrainingLoop *self, const QueuedRun *run)
 
 /* ---- queueing --------------------------------------------------------- */
 
-/* Handles a failed run of an executor. Nothing of its step was written, unless its device failed during updates. */
+/* Handles a failed run of an executor. Nothing of its step was written, unless its device failed during updates; what a
+ * batch of a step of several has written is undone. */
 static gboolean
 explain (TrainingLoop *self, const QueuedRun *run, GError *cause, GError **error)
 {
-  self->is_between = self->is_between || loom_exec_is_between (run->exec);
+  if (run->plan == NULL || self->plans->update == NULL)
+    self->is_between = self->is_between || loom_exec_is_between (run->exec);
   if (run->plan == NULL)
     return step_failure_of_update (self->failure, cause, error);
   /* The values of a later step may have been different. */
@@ -362,9 +364,10 @@ take_step (TrainingLoop *self, GError **error)
 static gboolean
 undo (TrainingLoop *self)
 {
-  if (self->is_saved)
-    rollback_restore (self->rollback, self->model->state, self->log->progress->metrics,
-                      recent_steps_metrics (&self->log->recent));
+  if (self->is_saved
+      && !rollback_restore (self->rollback, self->model->state, self->log->progress->metrics,
+                            recent_steps_metrics (&self->log->recent)))
+    self->is_between = TRUE;
   self->is_saved = FALSE;
   return FALSE;
 }

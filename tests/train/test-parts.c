@@ -1,5 +1,6 @@
 /* The parts of a run, each constructed without the trainer. */
 #include "engine/infer/loom-run-files.h"
+#include "engine/run/run-private.h"
 #include "engine/train/agreement.h"
 #include "engine/train/epoch-end.h"
 #include "engine/train/inbox.h"
@@ -236,6 +237,45 @@ test_failure (void)
   after = loom_state_get (b.base.model.state, "hidden.weight", NULL);
   g_assert_true (loom_tensor_equal_bits (weight, after));
   bench_clear (&b);
+}
+
+static LoomStatus
+break_down (LoomKernel *kernel, LoomStream *stream, void *const *buffers, LoomMessage *message)
+{
+  return LOOM_STATUS_DEVICE;
+}
+
+/* If a device fails in a batch of a step of several, the state before the step is restored. If it fails in the update,
+ * or in a step of one batch, after the gate, the state is between two steps. */
+static void
+test_half_batch (void)
+{
+  static const struct
+  {
+    const char *xml;
+    gboolean in_update, is_between;
+  } rows[] = { { NET (""), FALSE, TRUE },
+               { NET ("accumulate=\"2\""), FALSE, FALSE },
+               { NET ("accumulate=\"2\""), TRUE, TRUE } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      Bench b;
+      LoomExec *exec;
+
+      bench_init (&b, rows[i].xml);
+      bench_steps (&b, 1);
+      exec = rows[i].in_update ? b.base.plans.update : step_plans_first (&b.base.plans)->exec;
+      exec->rows[exec->n_rows - 1].run = break_down;
+      g_assert_false (training_loop_step (&b.loop, &error));
+      g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DEVICE);
+      g_assert_cmpint (loom_exec_is_between (exec), ==, TRUE);
+      g_assert_cmpint (b.loop.is_between, ==, rows[i].is_between);
+      g_assert_cmpint (training_loop_can_begin (&b.loop, NULL), ==, !rows[i].is_between);
+      g_assert_cmpint (b.base.progress.step, ==, 1);
+      bench_clear (&b);
+    }
 }
 
 /* ---- plans ------------------------------------------------------------ */
@@ -970,6 +1010,7 @@ TEST_FILE (argc, argv)
   g_test_add_data_func ("/parts/loop", NET (""), test_loop);
   g_test_add_data_func ("/parts/loop-accumulated", NET ("accumulate=\"2\""), test_loop);
   g_test_add_func ("/parts/failure", test_failure);
+  g_test_add_func ("/parts/half-batch", test_half_batch);
   g_test_add_func ("/parts/plans", test_plans);
   g_test_add_func ("/parts/folder", test_folder);
   g_test_add_func ("/parts/checkpoint", test_checkpoint);
