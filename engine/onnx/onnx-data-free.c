@@ -1,9 +1,10 @@
 /* Folds values that depend on no data, though on open sizes: masks and positions that the exporter has spelled out.
  *
  * PyTorch's exporter writes a causal mask as thirty nodes on indices of samples and positions, repeated for a batch of
- * any size. Every sample gets the same rows, so one of them is a constant. Such a value is computed for two batches,
- * and is a constant if its rows are equal in both. Rows that differ between samples may on the way only be moved, or be
- * the coordinates by which equal rows are picked: then what holds for two batches holds for all. */
+ * any size. Every sample gets the same rows, so one of them is a constant. Such a value is computed for two choices of
+ * open sizes, and is a constant if its rows are equal in both. Rows that differ between samples, or between the two
+ * choices (T − 1), may on the way only be moved, or be the coordinates by which equal rows are picked: then what holds
+ * for two choices holds for all. */
 #include "engine/onnx/onnx-data-free.h"
 
 #include <math.h>
@@ -17,11 +18,13 @@
 #define MAX_OPERANDS 16
 
 /* The values of wires for one choice of open sizes, in f64. */
-typedef struct
+typedef struct _Trial Trial;
+struct _Trial
 {
   LoomBinding binding;
   GHashTable *values; /* OnnxWire → LoomTensor; NULL: it depends on data, or on samples in a way that is not followed */
-} Trial;
+  const Trial *other; /* of other sizes, complete; NULL: this one is the first */
+};
 
 typedef struct
 {
@@ -227,6 +230,10 @@ s_slice (Step *s)
         return FALSE;
       if (!list_item (s->node, "start", i, &start))
         start = step > 0 ? 0 : x->dim[axis] - 1;
+      /* What is picked changes at a size that no trial may have. */
+      else if (!loom_dim_is_known (s->node->in[0]->type.shape.dim[axis])
+               && (start < 0 ? start + x->dim[axis] < 0 : step < 0))
+        return FALSE;
       start = start < 0 ? MAX (start + x->dim[axis], 0) : MIN (start, x->dim[axis] - (step < 0));
       if (s->y->dim[axis] > 0
           && (start + (s->y->dim[axis] - 1) * step >= x->dim[axis] || start + (s->y->dim[axis] - 1) * step < 0))
@@ -295,18 +302,53 @@ differs (const LoomTensor *t, const LoomShape *shape, gint64 offset, gint64 ever
   return FALSE;
 }
 
-/* Coordinates that differ between samples pick from sizes that are the samples' own. */
+/* The first rows of a value: open sizes become 1. (transfer full) */
+static LoomTensor *
+first_rows (const LoomTensor *x, const LoomShape *shape)
+{
+  gint64 own[LOOM_SHAPE_MAX_RANK], dims[LOOM_SHAPE_MAX_RANK];
+  LoomTensor *y;
+
+  row_major (x, own);
+  for (int d = 0; d < x->rank; d++)
+    dims[d] = loom_dim_is_known (shape->dim[d]) ? x->dim[d] : 1;
+  y = loom_tensor_new (LOOM_F64, x->rank, dims, NULL);
+  if (y != NULL)
+    copy_strided (y, x, 0, own);
+  return y;
+}
+
+/* TRUE if elements offset, offset + every, … of the first rows depend on the open sizes: a position that is counted
+ * from the end, such as T − 1. */
+static gboolean
+depends_on_sizes (const Trial *t, const OnnxWire *wire, gint64 offset, gint64 every)
+{
+  const LoomTensor *x = g_hash_table_lookup (t->values, wire);
+  const LoomTensor *y = t->other != NULL ? g_hash_table_lookup (t->other->values, wire) : NULL;
+  g_autoptr (LoomTensor) a = NULL, b = NULL;
+
+  if (t->other == NULL)
+    return FALSE;
+  a = x != NULL ? first_rows (x, &wire->type.shape) : NULL;
+  b = y != NULL ? first_rows (y, &wire->type.shape) : NULL;
+  if (a == NULL || b == NULL || a->count != b->count)
+    return TRUE;
+  for (gint64 i = offset; i < a->count; i += every)
+    if (numbers (a)[i] != numbers (b)[i])
+      return TRUE;
+  return FALSE;
+}
+
+/* Coordinates that differ between samples, or between sizes, pick from sizes that are open, and from equal rows. */
 static gboolean
 may_pick (const Step *s, gint64 k)
 {
-  const LoomShape *from = &s->node->in[0]->type.shape, *index = &s->node->in[1]->type.shape;
+  const OnnxWire *from = s->node->in[0], *index = s->node->in[1];
+  const gboolean rows_differ = differs (s->in[0], &from->type.shape, 0, 1);
 
-  if (!differs (s->in[1], index, 0, 1))
-    return TRUE;
-  if (differs (s->in[0], from, 0, 1))
-    return FALSE;
   for (gint64 i = 0; i < k; i++)
-    if (loom_dim_is_known (from->dim[i]) && differs (s->in[1], index, i, k))
+    if ((rows_differ || loom_dim_is_known (from->type.shape.dim[i]))
+        && (differs (s->in[1], &index->type.shape, i, k) || depends_on_sizes (s->trial, index, i, k)))
       return FALSE;
   return TRUE;
 }
@@ -357,17 +399,26 @@ s_where (Step *s)
 }
 
 static gboolean
+varies (const Trial *t, const OnnxWire *wire, const LoomTensor *x)
+{
+  return differs (x, &wire->type.shape, 0, 1) || depends_on_sizes (t, wire, 0, 1);
+}
+
+/* What varies may only be moved: different numbers may be the same bool. */
+static gboolean
 s_cast (Step *s)
 {
   LoomDType dtype = s->node->out[0].type.dtype;
+  gboolean changes = FALSE;
 
   for (gint64 i = 0; i < s->y->count; i++)
     {
       double v = numbers (s->in[0])[i];
 
       numbers (s->y)[i] = dtype == LOOM_BOOL ? v != 0 : loom_dtype_is_float (dtype) ? v : trunc (v);
+      changes = changes || numbers (s->y)[i] != v;
     }
-  return TRUE;
+  return !changes || !varies (s->trial, s->node->in[0], s->in[0]);
 }
 
 /* The part of a matrix on one side of a diagonal. */
@@ -560,7 +611,7 @@ compute (Trial *t, const OnnxWire *wire, guint depth)
       const OnnxWire *from = wire->node->in[i];
 
       s.in[i] = from != NULL ? value_of (t, from, depth + 1) : NULL;
-      if (from != NULL && (s.in[i] == NULL || (!row->moves && differs (s.in[i], &from->type.shape, 0, 1))))
+      if (from != NULL && (s.in[i] == NULL || (!row->moves && varies (t, from, s.in[i]))))
         return NULL;
     }
   if (!is_range && s.n > 0 && s.in[0] == NULL)
@@ -607,25 +658,6 @@ reads_no_data (const OnnxWire *wire, GHashTable *known, guint depth)
   return is_free;
 }
 
-/* The first rows of what t computes for a wire: open sizes become 1. NULL if other rows differ. */
-static LoomTensor *
-first_rows (Trial *t, const OnnxWire *wire)
-{
-  const LoomTensor *x = value_of (t, wire, 0);
-  gint64 own[LOOM_SHAPE_MAX_RANK], dims[LOOM_SHAPE_MAX_RANK];
-  LoomTensor *y;
-
-  if (x == NULL || differs (x, &wire->type.shape, 0, 1))
-    return NULL;
-  row_major (x, own);
-  for (int d = 0; d < x->rank; d++)
-    dims[d] = loom_dim_is_known (wire->type.shape.dim[d]) ? x->dim[d] : 1;
-  y = loom_tensor_new (LOOM_F64, x->rank, dims, NULL);
-  if (y != NULL)
-    copy_strided (y, x, 0, own);
-  return y;
-}
-
 static void
 tensor_unref (gpointer tensor)
 {
@@ -633,34 +665,36 @@ tensor_unref (gpointer tensor)
     loom_tensor_unref (tensor);
 }
 
+/* What t computes for a wire, as first rows. NULL if other rows differ. (transfer full) */
 static LoomTensor *
-try_sizes (const OnnxWire *wire, const LoomBinding *binding)
+try_sizes (Trial *t, const OnnxWire *wire)
 {
-  Trial t = { .binding = *binding, .values = g_hash_table_new_full (NULL, NULL, NULL, tensor_unref) };
-  LoomTensor *found = first_rows (&t, wire);
+  const LoomTensor *x = value_of (t, wire, 0);
 
-  g_hash_table_unref (t.values);
-  return found;
+  return x != NULL && !differs (x, &wire->type.shape, 0, 1) ? first_rows (x, &wire->type.shape) : NULL;
 }
 
-/* (transfer full) */
+/* Two choices, in each of which all symbols have different values. (transfer full) */
 static LoomTensor *
 find_value (const OnnxWire *wire)
 {
   g_autoptr (GHashTable) known = g_hash_table_new (NULL, NULL);
   g_autoptr (LoomTensor) a = NULL, b = NULL;
-  LoomBinding binding;
+  Trial first = { .other = NULL }, second = { .other = &first };
 
   if (!reads_no_data (wire, known, 0))
     return NULL;
-  for (guint i = 0; i < G_N_ELEMENTS (binding.value); i++)
-    binding.value[i] = 2;
-  a = try_sizes (wire, &binding);
-  if (a == NULL || loom_shape_is_concrete (&wire->type.shape))
-    return g_steal_pointer (&a);
-  for (guint i = 0; i < G_N_ELEMENTS (binding.value); i++)
-    binding.value[i] = 2 + MAX (i, 1); /* B is 3 */
-  b = try_sizes (wire, &binding);
+  for (guint i = 0; i < G_N_ELEMENTS (first.binding.value); i++)
+    {
+      first.binding.value[i] = 2 + i;
+      second.binding.value[i] = 5 + 2 * i;
+    }
+  first.values = g_hash_table_new_full (NULL, NULL, NULL, tensor_unref);
+  second.values = g_hash_table_new_full (NULL, NULL, NULL, tensor_unref);
+  a = try_sizes (&first, wire);
+  b = a != NULL ? try_sizes (&second, wire) : NULL;
+  g_hash_table_unref (first.values);
+  g_hash_table_unref (second.values);
   return b != NULL && loom_tensor_equal_bits (a, b) ? g_steal_pointer (&a) : NULL;
 }
 

@@ -9,12 +9,15 @@
 
 enum
 {
+  FLOAT = 1,
   UINT8 = 2,
   INT8 = 3,
   INT32 = 6,
   INT64 = 7,
   BOOL = 9,
-  UINT32 = 12
+  FLOAT16 = 10,
+  UINT32 = 12,
+  BFLOAT16 = 16
 };
 
 /* Two comparisons whose children are these nodes. */
@@ -338,6 +341,72 @@ test_small_integers (void)
     }
 }
 
+/* y is x where a comparison of position `index` of 0 … batch − 1, plus `added`, is true: in the model as written. */
+static char *
+compared (const char *op, gint64 index, gint64 added, int type, gint64 with)
+{
+  static const gint64 x[] = { -1, 4 }, first = 0, zero = 0, one = 1;
+  GByteArray *g = g_byte_array_new (), *left = node ("Cast", "", "sum", "a"), *right = node ("Cast", "", "with", "b");
+  GByteArray *at = g_byte_array_new ();
+
+  put_int (at, 1, 1);
+  put_int (at, 1, 1);
+  put_int (at, 2, INT64);
+  put_int (at, 7, index);
+  put_text (at, 8, "at");
+  put_part (g, 5, at);
+  put_part (g, 5, numbers ("first", 0, 1, &first));
+  put_part (g, 5, numbers ("zero", 0, 1, &zero));
+  put_part (g, 5, numbers ("one", 0, 1, &one));
+  put_part (g, 5, numbers ("added", 0, 1, &added));
+  put_part (g, 5, numbers ("with", 0, 1, &with));
+  put_part (g, 1, node ("Shape", "", "x", "sizes"));
+  put_part (g, 1, node ("Gather", "", "sizes first", "n"));
+  put_part (g, 1, node ("Range", "", "zero n one", "positions"));
+  put_part (g, 1, node ("GatherND", "", "positions at", "picked"));
+  put_part (g, 1, node ("Add", "", "picked added", "sum"));
+  put_attribute (left, "to", type);
+  put_attribute (right, "to", type);
+  put_part (g, 1, left);
+  put_part (g, 1, right);
+  put_part (g, 1, node (op, "", "a b", "c"));
+  put_part (g, 1, node ("Not", "", "c", "d"));
+  put_part (g, 1, node ("And", "", "d c", "e"));
+  put_part (g, 1, node ("Or", "", "e c", "f"));
+  put_part (g, 1, node ("Neg", "", "x", "minus"));
+  put_part (g, 1, node ("Where", "", "f x minus", "y"));
+  put_part (g, 11, port ("x", 2, x));
+  put_part (g, 12, port ("y", 2, x));
+  return written (model (g, 17));
+}
+
+/* A comparison is folded if it is the same at any size. */
+static void
+test_folded_comparisons (void)
+{
+  static const struct
+  {
+    const char *op;
+    gint64 index, added, with;
+    int type;
+    gboolean is_folded;
+  } rows[] = {
+    { "Greater", 1, 0, 512, INT64, TRUE },      { "Greater", -1, 0, 512, INT64, FALSE },
+    { "Greater", -2, 0, 512, FLOAT, FALSE },    { "Equal", 1, 256, 512, FLOAT, TRUE },
+    { "Equal", 1, 255, 256, BFLOAT16, TRUE },   { "Equal", 1, 2047, 2048, FLOAT16, TRUE },
+    { "Equal", 1, 16777215, 512, FLOAT, TRUE }, { "Equal", -1, 0, 1, BOOL, FALSE },
+    { "Equal", 1, 0, 1, BOOL, TRUE },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autofree char *xml = compared (rows[i].op, rows[i].index, rows[i].added, rows[i].type, rows[i].with);
+
+      if ((strstr (xml, " op=\"arange\"") == NULL) != rows[i].is_folded)
+        g_error ("row %u is %sfolded:\n%s", i, rows[i].is_folded ? "not " : "", xml);
+    }
+}
+
 /* A port that says its name alone. */
 static GByteArray *
 named (const char *name)
@@ -406,6 +475,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/onnx-reader/quantized-lstm", test_quantized_lstm);
   g_test_add_func ("/onnx-reader/folded-slices", test_folded_slices);
   g_test_add_func ("/onnx-reader/folded-integers", test_folded_integers);
+  g_test_add_func ("/onnx-reader/folded-comparisons", test_folded_comparisons);
   g_test_add_func ("/onnx-reader/small-integers", test_small_integers);
   g_test_add_func ("/onnx-reader/loop-types", test_loop_types);
   return g_test_run ();
