@@ -273,6 +273,19 @@ s_concat (Step *s)
   return at == s->y->dim[axis] * inner;
 }
 
+/* TRUE if the type has all of these numbers. A graph can also run in another type of float, so that values that one of
+ * them rounds are not computed with. */
+static gboolean
+is_exact (const LoomTensor *x, LoomDType dtype)
+{
+  g_autoptr (LoomTensor) stored = loom_tensor_convert (x, dtype, FALSE, NULL);
+
+  for (gint64 i = 0; stored != NULL && i < x->count; i++)
+    if (loom_tensor_get (stored, i) != numbers (x)[i])
+      return FALSE;
+  return stored != NULL;
+}
+
 static gboolean
 s_cumsum (Step *s)
 {
@@ -285,7 +298,7 @@ s_cumsum (Step *s)
   for (gint64 i = 0; i < s->y->count; i++)
     numbers (s->y)[i]
         = numbers (s->in[0])[i] + (i / own[axis] % s->y->dim[axis] > 0 ? numbers (s->y)[i - own[axis]] : 0);
-  return TRUE;
+  return is_exact (s->in[0], s->node->in[0]->type.dtype) && is_exact (s->y, s->node->out[0].type.dtype);
 }
 
 /* The first element of each row along a size that a symbol names must be that of all rows. */
@@ -418,7 +431,8 @@ s_cast (Step *s)
       numbers (s->y)[i] = dtype == LOOM_BOOL ? v != 0 : loom_dtype_is_float (dtype) ? v : trunc (v);
       changes = changes || numbers (s->y)[i] != v;
     }
-  return !changes || !varies (s->trial, s->node->in[0], s->in[0]);
+  return is_exact (s->in[0], s->node->in[0]->type.dtype) && is_exact (s->y, dtype)
+         && (!changes || !varies (s->trial, s->node->in[0], s->in[0]));
 }
 
 /* The part of a matrix on one side of a diagonal. */
@@ -565,27 +579,28 @@ row_of (const OnnxNode *node)
 
 /* ---- trials -------------------------------------------------------------------------- */
 
-/* A number as a second operand may be an attribute. Results that f32 would round are not folded, because a graph can
- * also run in f64. */
+/* A number as a second operand may be an attribute. */
 static gboolean
 compute_numbers (Step *s, const Row *row)
 {
   g_autoptr (LoomTensor) b = loom_tensor_new (LOOM_F64, s->y->rank, s->y->dim, NULL);
-  LoomDType dtype = s->node->out[0].type.dtype;
+  LoomDType dtype = s->node->out[0].type.dtype, of = s->node->in[0]->type.dtype;
 
   if (b == NULL || !broadcast (s->y, s->in[0]) || (s->n > 1 && s->in[1] != NULL && !broadcast (b, s->in[1])))
     return FALSE;
   for (gint64 i = 0; i < b->count && (s->n < 2 || s->in[1] == NULL); i++)
     numbers (b)[i] = number_of (s->node, "other", 0);
+  if (!is_exact (s->y, of) || !is_exact (b, s->n > 1 && s->in[1] != NULL ? s->node->in[1]->type.dtype : of))
+    return FALSE;
   for (gint64 i = 0; i < s->y->count; i++)
     {
       double v = row->number (numbers (s->y)[i], numbers (b)[i]);
 
-      if (dtype == LOOM_F32 ? (double)(float)v != v : isfinite (v) && fabs (v) > (double)ONNX_MAX_WHOLE)
+      if ((dtype == LOOM_F64 || !loom_dtype_is_float (dtype)) && isfinite (v) && fabs (v) > (double)ONNX_MAX_WHOLE)
         return FALSE;
       numbers (s->y)[i] = v;
     }
-  return TRUE;
+  return is_exact (s->y, dtype);
 }
 
 static const LoomTensor *value_of (Trial *t, const OnnxWire *wire, guint depth);
