@@ -182,7 +182,7 @@ run_calls (void)
     WorldFaultKind kind;
     int last, every;
   } swept[] = {
-    { 11, WORLD_DEVICE, 260, 7 }, { 11, WORLD_LOST, 260, 11 }, { 4, WORLD_MEMORY, 150, 4 }, { 8, WORLD_DEVICE, 150, 3 }
+    { 11, WORLD_DEVICE, 260, 7 }, { 11, WORLD_LOST, 260, 11 }, { 4, WORLD_MEMORY, 270, 5 }, { 8, WORLD_DEVICE, 150, 3 }
   };
   gboolean ok = TRUE;
 
@@ -201,8 +201,8 @@ run_calls (void)
           calls++;
           all_met += met;
         }
-      printf ("# seed %" G_GUINT64_FORMAT ", %s in %d calls: %d met\n", swept[i].seed,
-              world_fault_name (swept[i].kind), calls, all_met);
+      printf ("# seed %" G_GUINT64_FORMAT ", %s in %d calls: %d met\n", swept[i].seed, world_fault_name (swept[i].kind),
+              calls, all_met);
       ok = ok && 2 * all_met >= calls;
     }
   return ok;
