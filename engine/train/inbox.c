@@ -121,15 +121,24 @@ call_later (Inbox *self, TrainRequest *request)
   g_free (request);
 }
 
+/* TRUE if the next request waits until an evaluation is over, which therefore goes on, even if the run is paused. */
+static gboolean
+waits_for_evaluation (Inbox *self, gboolean evaluates)
+{
+  const TrainRequest *request = g_queue_peek_head (&self->requests);
+
+  return evaluates && request != NULL && request->between_steps;
+}
+
 /* Called with the lock held, which is released while a request is served. */
 static void
-serve_requests (Inbox *self)
+serve_requests (Inbox *self, gboolean evaluates)
 {
   TrainRequest *request;
   gboolean fresh = TRUE;
 
   /* A request that needs all ranks waits for the next step, if there is one. */
-  while ((request = g_queue_peek_head (&self->requests))
+  while ((request = g_queue_peek_head (&self->requests)) && !waits_for_evaluation (self, evaluates)
          && (self->over || self->paused || self->owner.can_serve (request, self->owner.data)))
     {
       g_queue_pop_head (&self->requests);
@@ -209,7 +218,7 @@ inbox_end (Inbox *self)
   /* Other requests wait in the queue while one is served, because the serving code is not reentrant. */
   g_mutex_lock (&self->lock);
   self->over = TRUE;
-  serve_requests (self);
+  serve_requests (self, FALSE);
   self->active = self->over = FALSE;
   g_mutex_unlock (&self->lock);
 }
@@ -222,19 +231,19 @@ inbox_is_pending (Inbox *self)
 
 /* With the lock held. FALSE on an error. */
 static gboolean
-run_commands (Inbox *self, gboolean leave_ending, TrainAction *action, GError **error)
+run_commands (Inbox *self, gboolean evaluates, TrainAction *action, GError **error)
 {
   TrainCommand *command;
   gboolean ok = TRUE;
 
   while (ok && !self->single && (command = g_queue_peek_head (&self->commands)))
     {
-      if (leave_ending && ends (command))
+      if (evaluates && ends (command))
         {
           *action = TRAIN_STOP;
           break;
         }
-      if (!leave_ending && waits_for_step (self, command))
+      if (!evaluates && waits_for_step (self, command))
         break;
       g_queue_pop_head (&self->commands);
       g_mutex_unlock (&self->lock);
@@ -246,7 +255,7 @@ run_commands (Inbox *self, gboolean leave_ending, TrainAction *action, GError **
 }
 
 gboolean
-inbox_poll (Inbox *self, gboolean leave_ending, TrainAction *action, GError **error)
+inbox_poll (Inbox *self, gboolean evaluates, TrainAction *action, GError **error)
 {
   gboolean ok = TRUE;
 
@@ -254,9 +263,9 @@ inbox_poll (Inbox *self, gboolean leave_ending, TrainAction *action, GError **er
   g_mutex_lock (&self->lock);
   for (;;)
     {
-      ok = ok && run_commands (self, leave_ending, action, error);
-      serve_requests (self);
-      if (!ok || *action != TRAIN_CONTINUE || !self->paused || self->single)
+      ok = ok && run_commands (self, evaluates, action, error);
+      serve_requests (self, evaluates);
+      if (!ok || *action != TRAIN_CONTINUE || !self->paused || self->single || waits_for_evaluation (self, evaluates))
         break;
       if (!g_queue_is_empty (&self->commands))
         continue;
@@ -297,7 +306,7 @@ inbox_repeat (Inbox *self)
 }
 
 gboolean
-inbox_must_end (Inbox *self)
+inbox_must_end (Inbox *self, gboolean evaluates)
 {
   gboolean end = FALSE;
 
@@ -306,7 +315,7 @@ inbox_must_end (Inbox *self)
   g_mutex_lock (&self->lock);
   for (GList *l = self->commands.head; l != NULL; l = l->next)
     end = end || ends (l->data);
-  serve_requests (self);
+  serve_requests (self, evaluates);
   g_mutex_unlock (&self->lock);
   return end;
 }

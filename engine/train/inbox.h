@@ -26,6 +26,7 @@ typedef struct
   gboolean (*call) (gpointer data, GError **error);
   gpointer call_data;
   gboolean call_needs_state;     /* values of the state, as in train_request_needs_state() */
+  gboolean between_steps;        /* not within an evaluation, which goes on first if the run is paused in it */
   void (*later) (gpointer data); /* likewise, but nothing waits for it, and the request is freed after the call */
   LoomTensor *result;
   gint64 step, epoch;
@@ -94,17 +95,18 @@ void inbox_end (Inbox *self);
 /* TRUE if a command or request is waiting. */
 gboolean inbox_is_pending (Inbox *self);
 /* Reads both queues, and waits while the run is paused. FALSE on an error of the owner. action reports a command that
- * ends the run; with leave_ending it stays in the queue, for the caller that gives way and the one that ends. A
+ * ends the run; if it evaluates, it stays in the queue, for the caller that gives way and the one that ends. A
  * requested single step stays set until inbox_take_single(). */
-gboolean inbox_poll (Inbox *self, gboolean leave_ending, TrainAction *action, GError **error);
+gboolean inbox_poll (Inbox *self, gboolean evaluates, TrainAction *action, GError **error);
 /* Pauses the run before the next step; on the computing thread. */
 void inbox_pause (Inbox *self);
 /* TRUE once for each requested single step. */
 gboolean inbox_take_single (Inbox *self);
 /* The step in progress has failed, and is repeated. */
 void inbox_repeat (Inbox *self);
-/* TRUE if a waiting command ends the run, so that an evaluation gives way. Serves requests. */
-gboolean inbox_must_end (Inbox *self);
+/* TRUE if a waiting command ends the run, so that an evaluation gives way. Serves requests; if it evaluates, none that
+ * waits for the end of an evaluation. */
+gboolean inbox_must_end (Inbox *self, gboolean evaluates);
 /* TRUE if a waiting request needs the state, or the run is paused or will be. */
 gboolean inbox_needs_state (Inbox *self);
 /* TRUE if a command waits for the next step, after which the run is paused, or a request for its updates. */

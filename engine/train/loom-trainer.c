@@ -123,10 +123,9 @@ call_travel (gpointer data, GError **error)
   LoomTrainer *t = call->trainer;
   gboolean ok;
 
-  if (t->control.is_evaluating || !inbox_pauses (&t->control.inbox) || t->rounds.server != NULL)
+  if (!inbox_pauses (&t->control.inbox) || t->rounds.server != NULL)
     return loom_refuse (error, LOOM_ERROR_USAGE,
-                        t->control.is_evaluating   ? "An evaluation is in progress. Wait until it is over."
-                        : t->rounds.server != NULL ? "Several ranks share the steps of this run, so it cannot go back."
+                        t->rounds.server != NULL ? "Several ranks share the steps of this run, so it cannot go back."
                                                    : "Pause the run before going back to one of its steps.");
   step_walk_clear (&t->walk);
   ok = call->step < 0 ? time_machine_return (&t->machine, error) : time_machine_leave (&t->machine, call->step, error);
@@ -143,7 +142,7 @@ loom_trainer_travel (LoomTrainer *t, gint64 step, LoomTrainerMoment *moment, GEr
 {
   const gint64 begin = loom_monotonic ();
   TravelCall call = { t, step };
-  TrainRequest request = { .call = call_travel, .call_data = &call };
+  TrainRequest request = { .call = call_travel, .call_data = &call, .between_steps = TRUE };
   GError *fault = NULL;
 
   inbox_ask (&t->control.inbox, &request, &fault);

@@ -202,7 +202,7 @@ agree (RunControl *self, TrainAction *action, GError **error)
           = inbox_is_pending (&self->inbox) && watched_state_is_copy (watched) && inbox_needs_state (&self->inbox);
     }
   else /* On other ranks only a request to end counts, which may be a signal that reached only one of them. */
-    wanted[0] = inbox_must_end (&self->inbox) ? 2 : 0;
+    wanted[0] = inbox_must_end (&self->inbox, FALSE) ? 2 : 0;
   wanted[1] = self->checkpoints->is_due;
   if (!rank_group_max (self->group, wanted, most, 3, error))
     return FALSE;
@@ -241,8 +241,8 @@ run_control_poll (RunControl *self, TrainAction *action, GError **error)
   return TRUE;
 }
 
-static gboolean
-poll_between_batches (RunControl *self, gboolean *yields, GError **error)
+gboolean
+run_control_poll_evaluation (RunControl *self, gboolean *yields, GError **error)
 {
   TrainAction action = TRAIN_CONTINUE;
 
@@ -251,26 +251,15 @@ poll_between_batches (RunControl *self, gboolean *yields, GError **error)
     return TRUE; /* ranks agree only between steps */
   if (!self->inbox.active || self->inbox.single)
     {
-      *yields = inbox_must_end (&self->inbox);
+      *yields = inbox_must_end (&self->inbox, TRUE);
       return TRUE;
     }
   if (!inbox_poll (&self->inbox, TRUE, &action, error))
     return FALSE;
   *yields = action != TRAIN_CONTINUE;
-  if (!*yields)
+  if (!*yields && !inbox_pauses (&self->inbox))
     run_control_show (self, "running");
   return TRUE;
-}
-
-gboolean
-run_control_poll_evaluation (RunControl *self, gboolean *yields, GError **error)
-{
-  gboolean ok;
-
-  self->is_evaluating = TRUE;
-  ok = poll_between_batches (self, yields, error);
-  self->is_evaluating = FALSE;
-  return ok;
 }
 
 gboolean

@@ -33,7 +33,6 @@ typedef struct
   gpointer owner;
 
   Inbox inbox;
-  gboolean is_evaluating; /* commands are handled between two batches of an evaluation */
   Agreement agreement;
   const char *shown;
 } RunControl;

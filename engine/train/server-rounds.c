@@ -26,7 +26,7 @@ server_rounds_open (TrainModel *model, const RankGroup *group, StepTrace *trace,
 static gboolean
 must_end (gpointer data)
 {
-  return inbox_must_end (((ServerRounds *)data)->inbox);
+  return inbox_must_end (((ServerRounds *)data)->inbox, FALSE);
 }
 
 static gboolean

@@ -180,7 +180,7 @@ run_epoch (LoomTrainer *t, LoomTrainerEnd *end, GError **error)
     return FALSE;
   step_clock_skip (&t->log.clock, loom_monotonic () - before);
   if (t->group.comm != NULL || !inbox_is_pending (&t->control.inbox)
-      || (!yielded && loom_trainer_is_over (t) && !inbox_must_end (&t->control.inbox)))
+      || (!yielded && loom_trainer_is_over (t) && !inbox_must_end (&t->control.inbox, FALSE)))
     return TRUE;
   if (!run_control_poll (&t->control, &action, error))
     return FALSE;

@@ -705,13 +705,13 @@ test_inbox (void)
   g_assert_false (inbox_take_single (inbox));
   /* An evaluation leaves the command that ends the run in the queue. */
   inbox_post (inbox, LOOM_COMMAND_STOP, NULL, 0);
-  g_assert_true (inbox_must_end (inbox));
+  g_assert_true (inbox_must_end (inbox, FALSE));
   g_assert_true (inbox_poll (inbox, TRUE, &action, &error));
   g_assert_cmpint (action, ==, TRAIN_STOP);
-  g_assert_true (inbox_must_end (inbox));
+  g_assert_true (inbox_must_end (inbox, FALSE));
   g_assert_true (inbox_poll (inbox, FALSE, &action, &error));
   g_assert_cmpint (action, ==, TRAIN_STOP);
-  g_assert_false (inbox_must_end (inbox));
+  g_assert_false (inbox_must_end (inbox, FALSE));
   inbox_end (inbox);
   inbox_clear (inbox);
   g_string_free (owner.log, TRUE);

@@ -1,5 +1,6 @@
 /* Events inside an evaluation: a pause, a single step, an end; and the memory of plans that are made later. */
 #include "engine/loom-lab.h"
+#include "tests/scratch.h"
 #include "tests/test-program.h"
 #include "tests/train/train-test.h"
 
@@ -117,6 +118,76 @@ test_pause (void)
   g_assert_cmpint (stopped.evals, ==, 0);
 }
 
+typedef struct
+{
+  Seen seen;
+  GThread *thread;
+  gint64 evals; /* when the other step was there */
+} Away;
+
+static gpointer
+go_back (gpointer data)
+{
+  LoomTrainer *trainer = data;
+  g_autoptr (GError) error = NULL;
+  LoomTrainerMoment moment;
+
+  loom_trainer_travel (trainer, 5, &moment, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (moment.step, ==, 5);
+  loom_trainer_post (trainer, LOOM_COMMAND_RESUME, NULL, 0);
+  return NULL;
+}
+
+static void
+away_step_cb (LoomTrainer *trainer, const LoomTrainerStep *s, gpointer data)
+{
+  if (s->step == 4)
+    loom_trainer_post (trainer, LOOM_COMMAND_CHECKPOINT, NULL, 0);
+  step_cb (trainer, s, data);
+}
+
+static void
+away_cb (LoomTrainer *trainer, const char *state, gpointer data)
+{
+  Away *away = data;
+
+  if (g_str_equal (state, "paused") && away->thread == NULL)
+    {
+      away->seen.paused_in_evaluation = away->seen.steps == 11 && away->seen.evals == 0;
+      away->thread = g_thread_new ("back", go_back, trainer);
+    }
+  else if (g_str_equal (state, "running") && away->thread != NULL && away->evals == 0)
+    away->evals = away->seen.evals;
+}
+
+/* A run that is paused in an evaluation ends that first when it is asked for another step, and comes back from there
+ * with the bits of a run that went on. */
+static void
+test_away (void)
+{
+  static const LoomTrainerObserver watching = { .step = away_step_cb, .eval = eval_cb, .state = away_cb };
+  g_autofree char *top = g_dir_make_tmp ("pause-XXXXXX", NULL), *path = g_build_filename (top, "run", NULL);
+  g_autoptr (GError) error = NULL;
+  Away away = { .seen.then = LOOM_COMMAND_RESUME };
+  Seen plain;
+  g_autoptr (LoomTensor) a = run (LOOM_COMMAND_CHECKPOINT, &plain, LOOM_TRAINER_DONE);
+  {
+    g_autoptr (LoomTrainer) trainer = train_test_new (GRAPH, (LoomTrainerOptions){ .out = path, .history = -1 });
+    g_autoptr (LoomTensor) b = NULL;
+
+    loom_trainer_set_observer (trainer, &watching, &away);
+    g_assert_cmpint (loom_trainer_run (trainer, &error), ==, LOOM_TRAINER_DONE);
+    g_assert_no_error (error);
+    g_thread_join (away.thread);
+    b = loom_state_get (loom_trainer_state (trainer), "hidden.weight", NULL);
+    g_assert_true (loom_tensor_equal_bits (a, b));
+  }
+  g_assert_true (away.seen.paused_in_evaluation);
+  g_assert_cmpint (away.evals, ==, 1);
+  remove_tree (top);
+}
+
 /* Training's full batch is planned first; the incomplete batch, and evaluation's two, are planned later and share its
  * arena. */
 static void
@@ -139,6 +210,7 @@ TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/pause/in-evaluation", test_pause);
+  g_test_add_func ("/pause/away", test_away);
   g_test_add_func ("/pause/memory", test_memory);
   return g_test_run ();
 }
