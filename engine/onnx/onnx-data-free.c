@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "engine/onnx/onnx-constant.h"
+#include "engine/onnx/onnx-numbers.h"
 #include "engine/ops/loom-table.h"
 
 #define MAX_COUNT    (1 << 23) /* elements of a value; a larger one stays as it is */
@@ -458,74 +459,14 @@ s_triangle (Step *s)
 }
 
 static double
-n_add (double a, double b)
-{
-  return a + b;
-}
-static double
-n_sub (double a, double b)
-{
-  return a - b;
-}
-static double
-n_mul (double a, double b)
-{
-  return a * b;
-}
-static double
-n_maximum (double a, double b)
-{
-  return MAX (a, b);
-}
-static double
-n_minimum (double a, double b)
-{
-  return MIN (a, b);
-}
-static double
-n_neg (double a, double b)
-{
-  return -a;
-}
-static double
-n_not (double a, double b)
-{
-  return a == 0;
-}
-static double
-n_and (double a, double b)
-{
-  return a != 0 && b != 0;
-}
-static double
-n_or (double a, double b)
-{
-  return a != 0 || b != 0;
-}
-static double
-n_eq (double a, double b)
-{
-  return a == b;
-}
-static double
 n_ne (double a, double b)
 {
   return a != b;
 }
 static double
-n_lt (double a, double b)
-{
-  return a < b;
-}
-static double
 n_le (double a, double b)
 {
   return a <= b;
-}
-static double
-n_gt (double a, double b)
-{
-  return a > b;
 }
 static double
 n_ge (double a, double b)
@@ -551,20 +492,20 @@ static const Row rows[] = {
   { "cast", s_cast, .moves = TRUE },
   { "tril", s_triangle },
   { "triu", s_triangle },
-  { "add", NULL, n_add },
-  { "sub", NULL, n_sub },
-  { "mul", NULL, n_mul },
-  { "maximum", NULL, n_maximum },
-  { "minimum", NULL, n_minimum },
-  { "neg", NULL, n_neg },
-  { "logical_not", NULL, n_not },
-  { "logical_and", NULL, n_and },
-  { "logical_or", NULL, n_or },
-  { "eq", NULL, n_eq },
+  { "add", NULL, onnx_number_add },
+  { "sub", NULL, onnx_number_sub },
+  { "mul", NULL, onnx_number_mul },
+  { "maximum", NULL, onnx_number_max },
+  { "minimum", NULL, onnx_number_min },
+  { "neg", NULL, onnx_number_neg },
+  { "logical_not", NULL, onnx_number_not },
+  { "logical_and", NULL, onnx_number_and },
+  { "logical_or", NULL, onnx_number_or },
+  { "eq", NULL, onnx_number_equal },
   { "ne", NULL, n_ne },
-  { "lt", NULL, n_lt },
+  { "lt", NULL, onnx_number_less },
   { "le", NULL, n_le },
-  { "gt", NULL, n_gt },
+  { "gt", NULL, onnx_number_greater },
   { "ge", NULL, n_ge },
 };
 

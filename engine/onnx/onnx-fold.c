@@ -4,6 +4,7 @@
  * with integers and without rounding, and only if they are small: a weight is never folded, because training would then
  * change another tensor. */
 #include "engine/onnx/onnx-fold.h"
+#include "engine/onnx/onnx-numbers.h"
 
 #include <math.h>
 #include <string.h>
@@ -245,34 +246,9 @@ fold_reduce_prod (const Fold *f)
 }
 
 static double
-n_add (double a, double b)
-{
-  return a + b;
-}
-static double
-n_sub (double a, double b)
-{
-  return a - b;
-}
-static double
-n_mul (double a, double b)
-{
-  return a * b;
-}
-static double
 n_div (double a, double b)
 {
   return a / b;
-}
-static double
-n_min (double a, double b)
-{
-  return MIN (a, b);
-}
-static double
-n_max (double a, double b)
-{
-  return MAX (a, b);
 }
 static double
 n_floor (double a, double b)
@@ -285,11 +261,6 @@ n_ceil (double a, double b)
   return ceil (a);
 }
 static double
-n_neg (double a, double b)
-{
-  return -a;
-}
-static double
 n_relu (double a, double b)
 {
   return MAX (a, 0);
@@ -298,36 +269,6 @@ static double
 n_sqrt (double a, double b)
 {
   return sqrt (a);
-}
-static double
-n_equal (double a, double b)
-{
-  return a == b;
-}
-static double
-n_less (double a, double b)
-{
-  return a < b;
-}
-static double
-n_greater (double a, double b)
-{
-  return a > b;
-}
-static double
-n_not (double a, double b)
-{
-  return a == 0;
-}
-static double
-n_and (double a, double b)
-{
-  return a != 0 && b != 0;
-}
-static double
-n_or (double a, double b)
-{
-  return a != 0 || b != 0;
 }
 static double
 n_less_or_equal (double a, double b)
@@ -454,26 +395,26 @@ static const FoldRow rows[] = {
   { "ReduceProd", fold_reduce_prod },
   { "Where", fold_where },
   { "Expand", fold_expand },
-  { "Add", NULL, n_add, i_add, d_add },
-  { "Sub", NULL, n_sub, i_sub },
-  { "Mul", NULL, n_mul, i_mul, d_mul },
+  { "Add", NULL, onnx_number_add, i_add, d_add },
+  { "Sub", NULL, onnx_number_sub, i_sub },
+  { "Mul", NULL, onnx_number_mul, i_mul, d_mul },
   { "Div", NULL, n_div, i_div, d_div },
   { "Mod", NULL, NULL, i_mod },
-  { "Min", NULL, n_min, i_min },
-  { "Max", NULL, n_max, i_max },
-  { "Neg", NULL, n_neg, i_neg },
+  { "Min", NULL, onnx_number_min, i_min },
+  { "Max", NULL, onnx_number_max, i_max },
+  { "Neg", NULL, onnx_number_neg, i_neg },
   { "Floor", NULL, n_floor, i_same },
   { "Ceil", NULL, n_ceil, i_same },
   { "Relu", NULL, n_relu, i_relu },
   { "Sqrt", NULL, n_sqrt, NULL },
-  { "Equal", NULL, n_equal, NULL, d_equal, TRUE },
-  { "Less", NULL, n_less, NULL, NULL, TRUE },
-  { "Greater", NULL, n_greater, NULL, NULL, TRUE },
+  { "Equal", NULL, onnx_number_equal, NULL, d_equal, TRUE },
+  { "Less", NULL, onnx_number_less, NULL, NULL, TRUE },
+  { "Greater", NULL, onnx_number_greater, NULL, NULL, TRUE },
   { "LessOrEqual", NULL, n_less_or_equal, NULL, NULL, TRUE },
   { "GreaterOrEqual", NULL, n_greater_or_equal, NULL, NULL, TRUE },
-  { "Not", NULL, n_not, NULL, NULL, TRUE },
-  { "And", NULL, n_and, NULL, NULL, TRUE },
-  { "Or", NULL, n_or, NULL, NULL, TRUE },
+  { "Not", NULL, onnx_number_not, NULL, NULL, TRUE },
+  { "And", NULL, onnx_number_and, NULL, NULL, TRUE },
+  { "Or", NULL, onnx_number_or, NULL, NULL, TRUE },
 };
 
 /* A table of the state dict, such as the indices of a position bias, is loaded and saved with the weights. */
