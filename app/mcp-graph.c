@@ -47,7 +47,7 @@ find_file (const char *root, const char *file, McpGraph *graph, GError **error)
   g_autofree char *path = g_canonicalize_filename (file, root), *outside = loom_path_outside (path, NULL, root);
 
   /* /usr/share has examples, but no files of the user. */
-  if (g_path_is_absolute (file) || outside != NULL || !g_str_has_prefix (path, root))
+  if (g_path_is_absolute (file) || outside != NULL || !loom_path_is_within (path, root))
     return refuse (error, LOOM_ERROR_USAGE, "%s is outside the server's folder.", file);
   if (!loom_path_is_file (path))
     return refuse (error, LOOM_ERROR_USAGE, "%s is not a file.", file);

@@ -22,8 +22,8 @@ GRAPHS = ['lessons/spirals.xml', 'lessons/linear-regression.xml', 'lessons/overf
 
 
 class Server:
-    def __init__(self, folder):
-        self.process = subprocess.Popen([GRADLOOM, 'mcp', '--root', folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, folder, env=None):
+        self.process = subprocess.Popen([GRADLOOM, 'mcp', '--root', folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
         self.number = 0
 
     def line(self, text):
@@ -256,6 +256,12 @@ def leash(folder):
         f.write('a secret of the user ' * 100)
     shutil.copy(os.path.join(inside, 'spirals.xml'), os.path.join(folder, 'outside.xml'))
     os.symlink('../outside.xml', os.path.join(inside, 'link.xml'))
+    # Next to the folder, with a name that begins with its name, and among the data sets, which graphs may read.
+    os.mkdir(inside + '-too')
+    copy_graphs(inside + '-too')
+    server = Server(inside, dict(os.environ, GRADLOOM_DATA=folder))
+    server.refused('read', graph='../inside-too/spirals.xml')
+    server.end()
     before = contents(folder)
     server = Server(inside)
     for name in ('../outside.xml', os.path.join(folder, 'outside.xml'), 'link.xml', '/usr/share/dict/words', 'none.xml', '.'):
