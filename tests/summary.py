@@ -50,7 +50,10 @@ def said(test):
     """What repeats and explains a failure: seeds, the cases that failed, the last of its notes and of its errors."""
     lines = [line for line in test.get('stdout', '').splitlines() if '-DEBUG: ' not in line]
     failed = [line for line in lines if line.startswith(('not ok', 'Bail out')) or 'seed' in line.lower()]
-    notes = [line for line in lines[-REPEATED:] if line.startswith('#') and line not in failed]
+    # The head of a stack says what happened, its end only that a program has a main loop.
+    stack = next((n for n, line in enumerate(lines) if line.startswith('#') and line.endswith('backtrace:')), None)
+    last = lines[-REPEATED:] if stack is None else lines[max(stack - REPEATED, 0):stack + 2 * REPEATED]
+    notes = [line for line in last if line.startswith('#') and line not in failed]
     return failed[:REPEATED] + notes + test.get('stderr', '').splitlines()[-REPEATED:]
 
 

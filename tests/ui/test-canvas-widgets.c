@@ -21,6 +21,7 @@
 #include "ui/canvas/quick-add.h"
 #include "ui/canvas/swap-chooser.h"
 #include "ui/canvas/waypoints.h"
+#include "ui/charts/studio-icon.h"
 
 /* A widget with the class actions of canvases and nothing else: it neither places nor draws a child. */
 #define TYPE_PLAIN (plain_get_type ())
@@ -962,6 +963,34 @@ test_board_popovers (Fixture *f, gconstpointer data)
   g_free (reports.sentence);
 }
 
+/* An icon outlives the row that shows it, although the theme's own cache has no room for it: the thread that loads icons must
+ * not be the one that drops it. */
+static void
+test_icon (Fixture *f, gconstpointer data)
+{
+  GtkIconTheme *theme = gtk_icon_theme_get_for_display (gtk_widget_get_display (f->window));
+  GtkWidget *row = g_object_ref_sink (studio_icon_image_new (f->window, "list-add-symbolic"));
+  GdkPaintable *icon = gtk_image_get_paintable (GTK_IMAGE (row));
+  g_autofree char *name = NULL;
+  gboolean is_named;
+
+  g_object_get (icon, "icon-name", &name, "is-symbolic", &is_named, NULL);
+  g_assert_true (is_named && g_str_has_prefix (name, "list-add"));
+  g_object_add_weak_pointer (G_OBJECT (icon), (gpointer *)&icon);
+  g_object_unref (row);
+  for (int size = 1; size <= 128; size++)
+    g_object_unref (gtk_icon_theme_lookup_icon (theme, "list-add", NULL, size, 1, GTK_TEXT_DIR_LTR, 0));
+  g_assert_nonnull (icon);
+  row = g_object_ref_sink (studio_icon_image_new (f->window, "list-add-symbolic"));
+  g_assert_true (gtk_image_get_paintable (GTK_IMAGE (row)) == icon);
+  g_object_unref (row);
+  g_signal_emit_by_name (theme, "changed");
+  row = g_object_ref_sink (studio_icon_image_new (f->window, "list-add-symbolic"));
+  g_assert_nonnull (gtk_image_get_paintable (GTK_IMAGE (row)));
+  g_object_unref (row);
+  g_clear_weak_pointer (&icon);
+}
+
 TEST_FILE (argc, argv)
 {
   gtk_test_init (&argc, &argv, NULL);
@@ -984,5 +1013,6 @@ TEST_FILE (argc, argv)
   g_test_add ("/canvas-widgets/board", Fixture, NULL, set_up, test_board, tear_down);
   g_test_add ("/canvas-widgets/board/gestures", Fixture, NULL, set_up, test_board_gestures, tear_down);
   g_test_add ("/canvas-widgets/board/popovers", Fixture, NULL, set_up, test_board_popovers, tear_down);
+  g_test_add ("/canvas-widgets/icon", Fixture, NULL, set_up, test_icon, tear_down);
   return g_test_run ();
 }

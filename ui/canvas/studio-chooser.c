@@ -3,6 +3,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/charts/studio-icon.h"
 #include "ui/document/studio-typed-layer.h"
 
 struct _StudioChooser
@@ -145,7 +146,7 @@ studio_chooser_add (StudioChooser *self, const char *icon, const char *title, co
   gtk_widget_add_css_class (choice->side, "chooser-note");
   g_object_set (box, "margin-top", 4, "margin-bottom", 4, "margin-start", 6, "margin-end", 6, NULL);
   if (icon != NULL)
-    gtk_box_append (GTK_BOX (box), gtk_image_new_from_icon_name (icon));
+    gtk_box_append (GTK_BOX (box), studio_icon_image_new (self->list, icon));
   gtk_box_append (GTK_BOX (box), label);
   gtk_box_append (GTK_BOX (box), choice->side);
   gtk_list_box_row_set_child (GTK_LIST_BOX_ROW (row), box);

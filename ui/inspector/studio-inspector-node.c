@@ -5,6 +5,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/charts/studio-icon.h"
 #include "ui/drawing/studio-formula.h"
 #include "ui/inspector/studio-inspector-params.h"
 /* ---- the parts ---------------------------------------------------------------- */
@@ -456,7 +457,7 @@ inspector_build_node (StudioInspector *self, const StudioItem *item)
   self->serial = item->serial;
   self->layout = dup_layout (self, item);
   gtk_box_append (GTK_BOX (head),
-                  gtk_image_new_from_icon_name (item->op != NULL ? item->op->icon : "view-grid-symbolic"));
+                  studio_icon_image_new (self->box, item->op != NULL ? item->op->icon : "view-grid-symbolic"));
   gtk_box_append (GTK_BOX (head), new_title (studio_item_title (item)));
   gtk_box_append (GTK_BOX (self->box), head);
   if (item->op != NULL && item->op->formula != NULL)

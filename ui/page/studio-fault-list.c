@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-icon.h"
 #include "ui/charts/studio-template.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/document/studio-trials.h"
@@ -183,9 +184,10 @@ fault_row (StudioFaultList *self, const LoomFault *fault, gboolean with_fixes)
       = fault->fix_attribute != NULL && (fault->node != NULL || g_str_has_prefix (fault->message, "<train>: "));
 
   STUDIO_TEMPLATE_FIELDS (row, &parts, icon, words, message, read, fix);
-  gtk_image_set_from_icon_name (GTK_IMAGE (parts.icon), fault->is_warning ? "dialog-information-symbolic"
-                                                        : fault->is_todo  ? "radio-symbolic"
-                                                                          : "dialog-warning-symbolic");
+  studio_icon_show (GTK_IMAGE (parts.icon), self->list,
+                    fault->is_warning ? "dialog-information-symbolic"
+                    : fault->is_todo  ? "radio-symbolic"
+                                      : "dialog-warning-symbolic");
   gtk_label_set_text (GTK_LABEL (parts.message), text);
   g_signal_connect_swapped (parts.read, "clicked", G_CALLBACK (read_clicked_cb), self);
   if (fault->code == LOOM_ERROR_OUTSIDE)

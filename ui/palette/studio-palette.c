@@ -8,6 +8,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/charts/studio-icon.h"
 #include "ui/charts/studio-template.h"
 #include "ui/document/studio-library.h"
 #include "ui/document/studio-search.h"
@@ -113,7 +114,7 @@ add_row (StudioPalette *self, const char *icon, const char *title, const char *d
   gtk_label_set_xalign (GTK_LABEL (label), 0);
   /* Similar titles differ at their ends: "Transposed convolution 1D", "… 2D". */
   gtk_label_set_ellipsize (GTK_LABEL (label), PANGO_ELLIPSIZE_MIDDLE);
-  gtk_box_append (GTK_BOX (box), gtk_image_new_from_icon_name (icon));
+  gtk_box_append (GTK_BOX (box), studio_icon_image_new (self->list, icon));
   gtk_box_append (GTK_BOX (box), label);
   gtk_widget_set_tooltip_text (row, doc);
   gtk_accessible_update_property (GTK_ACCESSIBLE (row), GTK_ACCESSIBLE_PROPERTY_LABEL, title,
