@@ -6,22 +6,25 @@ static GArray *
 open_ends (const LoomNet *net)
 {
   GArray *ends = g_array_new (FALSE, FALSE, sizeof (LoomNetSource));
+  const guint n = loom_net_n_nodes (net);
+  g_autofree gboolean *is_used = g_new0 (gboolean, n);
 
-  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+  for (guint i = 0; i < n; i++)
     {
-      gboolean used = FALSE;
-      for (guint k = 0; !used && k < loom_net_n_nodes (net); k++)
-        {
-          const LoomNetNode *node = loom_net_node (net, k);
-          for (guint j = 0; !used && j < node->n_inputs; j++)
-            used = node->input[j].node == i && !loom_net_is_weight (net, &node->input[j]);
-        }
       const LoomNetNode *node = loom_net_node (net, i);
+
+      for (guint j = 0; j < node->n_inputs; j++)
+        if (node->input[j].node < n && !loom_net_is_weight (net, &node->input[j]))
+          is_used[node->input[j].node] = TRUE;
+    }
+  for (guint i = 0; i < n; i++)
+    {
+      const LoomNetNode *node = loom_net_node (net, i);
+      const LoomNetSource end = { i, 0 };
+
       /* The readers of a muted node read its inputs. */
-      if (used || node->n_outputs == 0 || node->muted || node->loop != G_MAXUINT)
-        continue;
-      LoomNetSource end = { i, 0 };
-      g_array_append_val (ends, end);
+      if (!is_used[i] && node->n_outputs > 0 && !node->muted && node->loop == G_MAXUINT)
+        g_array_append_val (ends, end);
     }
   return ends;
 }
