@@ -207,7 +207,7 @@ unknown_element (Reading *r, const LoomElement *parent, const char *name)
     loom_fault_set_fix (fault, NULL, NULL, "Did you mean <%s>?", near);
 }
 
-/* The index of the element in its parent, with a warning if the file has it out of order. */
+/* The index of the element in its parent, with a warning for the first of its kind that the file has out of order. */
 static guint
 find_place (Reading *r, const LoomElement *parent, LoomTag tag)
 {
@@ -222,11 +222,15 @@ find_place (Reading *r, const LoomElement *parent, LoomTag tag)
         continue;
       if (loom_grammar (before)->order <= order)
         return G_MAXUINT;
-      fault = add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL,
-                         "<%s> is after <%s>, but belongs before it; it is read as if it were there.",
-                         loom_tag_name (tag), loom_tag_name (before));
-      if (fault != NULL)
-        fault->is_warning = TRUE;
+      if (!(r->misplaced & 1u << tag))
+        {
+          fault = add_fault (r, LOOM_ERROR_SCHEMA, NULL, NULL,
+                             "<%s> is after <%s>, but belongs before it; such elements are read as if they were there.",
+                             loom_tag_name (tag), loom_tag_name (before));
+          if (fault != NULL)
+            fault->is_warning = TRUE;
+        }
+      r->misplaced |= 1u << tag;
       return loom_element_place_for (parent, tag);
     }
   return G_MAXUINT;

@@ -24,6 +24,7 @@ typedef struct
   GString *foreign;
   GPtrArray *bindings; /* declared inside it: "prefix=uri", NULL at each element's start */
   int skip_depth;      /* while > 0: inside a skipped element, which was opened at this reader depth + 1 */
+  guint misplaced; /* the tags of which a warning says that they are out of order, as bits */
 } Reading;
 
 static inline const char *
