@@ -98,7 +98,7 @@ separator_at (const char *p, gboolean has_decimal_comma)
   return 0;
 }
 
-/* 1,234,567.8; with a decimal comma 1.234.567,8. Numbers below 1000 have no separator. */
+/* 1,234,567.8; with a decimal comma 1.234.567,8. Numbers below 1000 have no separator, and none begins with 0. */
 static gboolean
 read_grouped (const char *text, gboolean has_decimal_comma, double *value)
 {
@@ -109,9 +109,10 @@ read_grouped (const char *text, gboolean has_decimal_comma, double *value)
   if (*p == '-' || *p == '+')
     g_string_append_c (number, *p++);
   n = strspn (p, "0123456789");
+  const gboolean begins_with_zero = *p == '0';
   g_string_append_len (number, p, (gssize)n);
   p += n;
-  while (n > 0 && n <= 3 && (separator = separator_at (p, has_decimal_comma)) > 0)
+  while (n > 0 && n <= 3 && !begins_with_zero && (separator = separator_at (p, has_decimal_comma)) > 0)
     {
       if ((sign != NULL && strncmp (sign, p, separator) != 0) || strspn (p + separator, "0123456789") != 3)
         return FALSE;

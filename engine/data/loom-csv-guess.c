@@ -404,7 +404,7 @@ read_column (const Table *table, guint i, const char *name)
   return column;
 }
 
-/* Reads all columns; *n_numbers of them have plain numbers. */
+/* Reads all columns; *n_numbers of them have numbers, in any notation. */
 static GPtrArray *
 read_columns (const Table *table, guint *n_numbers)
 {
@@ -417,7 +417,7 @@ read_columns (const Table *table, guint *n_numbers)
       g_autofree char *number = g_strdup_printf ("c%u", i + 1);
       LoomCsvColumn *column = read_column (table, i, table->first > 0 ? first->pdata[i] : number);
 
-      *n_numbers += column->is_number && column->notation == NULL;
+      *n_numbers += column->is_number;
       g_ptr_array_add (columns, column);
     }
   return columns;

@@ -72,6 +72,8 @@ test_guess (void)
       "path t.csv target 2020 features 2019 target_type float" },
     { "0,1,price\n5,1,10.5\n1,4,20\n9,2,35.5\n", "path t.csv target price target_type float" },
     { "0,0;0,5;x\n1,1;1,5;y\n2,2;2,5;x\n", "path t.csv target c3 delimiter ; decimal comma header false" },
+    { "a;b;p\n70,5;1;209.700\n32,25;2;145.765\n80,1;4;1.100.000\n",
+      "path t.csv target p:grouped delimiter ; decimal comma target_type float" },
     { "a;b;kind\n0,5;1;x\n1,25;2;y\n2;3;x\n4;9;y\n", "path t.csv target kind delimiter ; decimal comma" },
     /* Some programs name the delimiter, and leave lines of blanks at the end. */
     { "sep=;\r\na;b;kind\r\n1;5;x\r\n2;4;y\r\n   \r\n  ", "path t.csv target kind delimiter ;" },
