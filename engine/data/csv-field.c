@@ -124,8 +124,29 @@ read_grouped (const char *text, gboolean has_decimal_comma, double *value)
   return loom_csv_read_number (number->str, has_decimal_comma, value);
 }
 
+const char *const loom_csv_currencies[] = { "$", "€", "£", "¥", NULL };
+
+/* -$1,234.5 and 1.234,50 €: a number with one sign before or after it. */
+static gboolean
+read_money (const char *text, gboolean has_decimal_comma, double *value)
+{
+  for (guint i = 0; loom_csv_currencies[i] != NULL; i++)
+    {
+      const char *sign = strstr (text, loom_csv_currencies[i]);
+      const gsize n = strlen (loom_csv_currencies[i]);
+      g_autofree char *number = NULL;
+
+      if (sign == NULL || (sign[n] != '\0' && sign > text + 1))
+        continue;
+      number = g_strdup_printf ("%.*s%s", (int)(sign - text), text, sign + n);
+      return read_grouped (g_strstrip (number), has_decimal_comma, value);
+    }
+  return FALSE;
+}
+
 const LoomCsvNotation loom_csv_notations[] = {
   { "grouped", "numbers with separators between thousands", read_grouped },
+  { "money", "amounts of money, without their sign", read_money },
   { "percent", "percentages; 12 % is 12", read_percent },
   { "days", "dates, as days since 1970-01-01", read_days },
   { NULL },

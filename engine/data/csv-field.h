@@ -15,6 +15,7 @@ typedef struct
 
 /* Ends with name NULL. */
 extern const LoomCsvNotation loom_csv_notations[];
+extern const char *const loom_csv_currencies[]; /* signs; ends with NULL */
 
 typedef struct
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/core/loom-refuse.h"
+#include "engine/data/csv-field.h"
 #include "engine/data/loom-dataset.h"
 
 /* ---- reasons -------------------------------------------------------------------- */
@@ -30,7 +31,6 @@ is_date (const char *text)
 const char *
 loom_csv_why_no_number (const char *text)
 {
-  static const char *const signs[] = { "$", "€", "£", "¥" };
   const gsize sign = *text == '-' || *text == '+', n = sign + strspn (text + sign, "0123456789.,' ");
   char *end;
 
@@ -40,8 +40,8 @@ loom_csv_why_no_number (const char *text)
     return "a number with separators between its digits; write it without them, such as 1234.5";
   if (n > sign && text[n] == '%')
     return "a percentage; remove the % sign";
-  for (guint i = 0; i < G_N_ELEMENTS (signs); i++)
-    if (strstr (text, signs[i]) != NULL && strpbrk (text, "0123456789") != NULL)
+  for (guint i = 0; loom_csv_currencies[i] != NULL; i++)
+    if (strstr (text, loom_csv_currencies[i]) != NULL && strpbrk (text, "0123456789") != NULL)
       return "an amount of money; remove the currency sign";
   g_ascii_strtod (text, &end);
   return end != text && *end == '\0' ? "not finite" : NULL;

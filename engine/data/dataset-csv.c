@@ -25,8 +25,8 @@ static const LoomDatasetParam params[] = {
     .doc = "The column to predict; with target_type=\"float\" also several, separated by commas." },
   { LOOM_OPTION ("features", STRING, ""),
     .doc = "The columns of x, separated by commas (default: all columns except the target). Of words, NAME=VALUE is 1 "
-           "in rows with this value, else 0. Numbers of another notation are NAME:grouped (1,234.5), NAME:percent "
-           "(12 %) and NAME:days (2024-01-31, as days since 1970)." },
+           "in rows with this value, else 0. Numbers of another notation are NAME:grouped (1,234.5), NAME:money "
+           "($5), NAME:percent (12 %) and NAME:days (2024-01-31, as days since 1970)." },
   { LOOM_OPTION ("weight", STRING, ""),
     .doc = "The column with the weight of each row, from 0: the port weight, f32 [B], for a loss or for "
            "sample_weights=\"weight\"; it is a column of x only if features names it." },

@@ -72,6 +72,8 @@ test_guess (void)
       "path t.csv target 2020 features 2019 target_type float" },
     { "0,1,price\n5,1,10.5\n1,4,20\n9,2,35.5\n", "path t.csv target price target_type float" },
     { "0,0;0,5;x\n1,1;1,5;y\n2,2;2,5;x\n", "path t.csv target c3 delimiter ; decimal comma header false" },
+    { "a;b;p\n70,5;1;209.700 €\n32,25;2;€ 145.765\n80,1;4;-1.100.000,99€\n",
+      "path t.csv target p:money delimiter ; decimal comma target_type float" },
     { "a;b;p\n70,5;1;209.700\n32,25;2;145.765\n80,1;4;1.100.000\n",
       "path t.csv target p:grouped delimiter ; decimal comma target_type float" },
     { "a;b;kind\n0,5;1;x\n1,25;2;y\n2;3;x\n4;9;y\n", "path t.csv target kind delimiter ; decimal comma" },
@@ -195,7 +197,7 @@ test_reasons (void)
   };
   g_autoptr (LoomCsvGuess) self = guess (",when,cost,paid,people,share,far,mixed,town,flat,gap,n,a,y\n"
                                          "0,1/31/2024,\"1,000,00\",$7,1.234.567,5%,1,1,Ulm,7,NA,1,3,0\n"
-                                         "1,2/1/2024,\"1,001\",$8,2.345.678,0.06,inf,2,Bonn,7,,2,9,1\n"
+                                         "1,2/1/2024,\"1,001\",$8k,2.345.678,0.06,inf,2,Bonn,7,,2,9,1\n"
                                          "2,2/2/2024,\"1,002\",$9,3.456.789,7%,2,x,Ulm,7,?,3,4,0\n"
                                          "3,2/3/2024,\"1,003\",$6,4.567.890,8%,3,4,Kiel,7,-,4,2,1\n");
   g_autofree char *options = options_of (self);
@@ -243,8 +245,10 @@ test_fields (void)
                                            "1 234",
                                            "1234",
                                            NULL };
-  static const char *const bad[] = { "when", "days", "2024-02-30", "when", "days", "1/2/2024", "rate",      "percent",
-                                     "12",   "cost", "grouped",    "1,23", "cost", "grouped",  "1,234 567", NULL };
+  static const char *const bad[]
+      = { "when", "days",    "2024-02-30", "when", "days",    "1/2/2024",  "rate", "percent", "12",
+          "cost", "grouped", "1,23",       "cost", "grouped", "1,234 567", "cost", "grouped", "0,123",
+          "cost", "money",   "5",          "cost", "money",   "12$5",      NULL };
   const char *const options[] = { "path",
                                   path,
                                   "target",
@@ -309,12 +313,12 @@ test_target_of_numbers (void)
   g_auto (GStrv) options = NULL;
 
   for (guint i = 0; i < 30; i++)
-    g_string_append_printf (text, "%u,\"$1,%03u\"\n", i * 7 % 30, i);
+    g_string_append_printf (text, "%u,$1%03uk\n", i * 7 % 30, i);
   self = guess (text->str);
   g_assert_null (loom_csv_guess_options (self, "t.csv", NULL, NULL, &error));
   g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
   g_assert_nonnull (
-      strstr (error->message, "“price” holds numbers that cannot be read: “$1,000” in line 2 is an amount"));
+      strstr (error->message, "“price” holds numbers that cannot be read: “$1000k” in line 2 is an amount"));
   self->target_is_class = TRUE;
   /* An infinite number among others makes no class of each. */
   g_autoptr (LoomCsvGuess) infinite = guess ("a,y\n1,inf\n3,5.5\n2,7\n9,1\n");
