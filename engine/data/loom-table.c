@@ -55,12 +55,13 @@ loom_table_rows (const LoomDataset *base, LoomSplit split, gint64 *n)
   return ((const Table *)base)->split[split].rows;
 }
 
-/* Division, because PyTorch's ToTensor divides too: multiplying by 1/255 differs in the last bit. */
+/* The quotients by 255 of PyTorch's ToTensor, without a division, which takes ten times as long. 1/255 is the sum of
+ * all 2^-8k; the product with its first two terms is exact, so only the sum is rounded, as the quotient is. */
 LOOM_VECTOR_CLONES static void
 bytes_to_floats (const guint8 *restrict from, float *restrict to, gsize n)
 {
   for (gsize i = 0; i < n; i++)
-    to[i] = (float)from[i] / 255.0f;
+    to[i] = (float)from[i] * 0x1.01p-8f + (float)from[i] * 0x1.0101p-24f;
 }
 
 static void
