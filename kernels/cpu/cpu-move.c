@@ -8,6 +8,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
 
 #define TRANSPOSE_TILE 16
 
@@ -65,6 +68,56 @@ line_of (size_t size)
   return size == 1 ? line_uint8_t : size == 2 ? line_uint16_t : size == 4 ? line_uint32_t : line_uint64_t;
 }
 
+#ifdef __AVX512F__
+/* y [ni][16] = x [nj][16] transposed, 32 bits each, of which the first ni and nj of both are read and written; rows of
+ * x have the stride sx, those of y the stride sy, in elements. */
+static void
+transpose_tile (uint32_t *y, const uint32_t *x, int64_t ni, int64_t nj, int64_t sy, int64_t sx)
+{
+  const __mmask16 in = (__mmask16)((1u << ni) - 1), out = (__mmask16)((1u << nj) - 1);
+  __m512i a[16], b[16];
+
+#pragma GCC unroll 16
+  for (int j = 0; j < 16; j++)
+    a[j] = j < nj ? _mm512_maskz_loadu_epi32 (in, x + j * sx) : _mm512_setzero_si512 ();
+    /* Pairs of rows, then pairs of those, within 128 bits; then the quarters of vectors. */
+#pragma GCC unroll 8
+  for (int j = 0; j < 16; j += 2)
+    {
+      b[j] = _mm512_unpacklo_epi32 (a[j], a[j + 1]);
+      b[j + 1] = _mm512_unpackhi_epi32 (a[j], a[j + 1]);
+    }
+#pragma GCC unroll 4
+  for (int j = 0; j < 16; j += 4)
+    {
+      a[j] = _mm512_unpacklo_epi64 (b[j], b[j + 2]);
+      a[j + 1] = _mm512_unpackhi_epi64 (b[j], b[j + 2]);
+      a[j + 2] = _mm512_unpacklo_epi64 (b[j + 1], b[j + 3]);
+      a[j + 3] = _mm512_unpackhi_epi64 (b[j + 1], b[j + 3]);
+    }
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; j++)
+    {
+      b[j] = _mm512_shuffle_i32x4 (a[j], a[4 + j], 0x88);
+      b[4 + j] = _mm512_shuffle_i32x4 (a[j], a[4 + j], 0xdd);
+      b[8 + j] = _mm512_shuffle_i32x4 (a[8 + j], a[12 + j], 0x88);
+      b[12 + j] = _mm512_shuffle_i32x4 (a[8 + j], a[12 + j], 0xdd);
+    }
+#pragma GCC unroll 4
+  for (int j = 0; j < 4; j++)
+    {
+      a[j] = _mm512_shuffle_i32x4 (b[j], b[8 + j], 0x88);
+      a[8 + j] = _mm512_shuffle_i32x4 (b[j], b[8 + j], 0xdd);
+      a[4 + j] = _mm512_shuffle_i32x4 (b[4 + j], b[12 + j], 0x88);
+      a[12 + j] = _mm512_shuffle_i32x4 (b[4 + j], b[12 + j], 0xdd);
+    }
+#pragma GCC unroll 16
+  for (int i = 0; i < 16; i++)
+    if (i < ni)
+      _mm512_mask_storeu_epi32 (y + i * sy, out, a[i]);
+}
+#endif
+
 /* The last two axes [dim[a],dim[b]], whose contiguous directions differ, in tiles [TRANSPOSE_TILE,TRANSPOSE_TILE]. */
 static void
 copy_tiles (const Copy *c, char *y, const char *x, Line line)
@@ -78,6 +131,14 @@ copy_tiles (const Copy *c, char *y, const char *x, Line line)
         int64_t ni = c->dim[a] - i < TRANSPOSE_TILE ? c->dim[a] - i : TRANSPOSE_TILE;
         int64_t nj = c->dim[b] - j < TRANSPOSE_TILE ? c->dim[b] - j : TRANSPOSE_TILE;
 
+#ifdef __AVX512F__
+        if (size == 4 && c->y[b] == 1)
+          {
+            transpose_tile ((uint32_t *)(void *)y + i * c->y[a] + j,
+                            (const uint32_t *)(const void *)x + i + j * c->x[b], ni, nj, c->y[a], c->x[b]);
+            continue;
+          }
+#endif
         for (int64_t r = 0; r < ni; r++)
           line (y + ((i + r) * c->y[a] + j * c->y[b]) * size, x + ((i + r) * c->x[a] + j * c->x[b]) * size, nj, c->y[b],
                 c->x[b]);
