@@ -199,6 +199,71 @@ max_taps (const Pool *self, const LoomPool2dAttrs *a, const float *image, float 
   return true;
 }
 
+#ifdef __AVX512F__
+/* ---- windows of 2×2 that meet, whole vectors of channels ------------------ */
+
+/* The maxima of a row of windows, and which tap each of them is; top and bottom [2·Q,C], y and indices [Q,C]. */
+static void
+max_row_2x2 (const float *top, const float *bottom, float *y, uint8_t *indices, int64_t Q, int64_t C)
+{
+  for (int64_t q = 0; q < Q; q++, top += C, bottom += C)
+    for (int64_t c = 0; c < C; c += LANES, top += LANES, bottom += LANES, y += LANES, indices += LANES)
+      {
+        const __m512 tap[4] = { _mm512_loadu_ps (top), _mm512_loadu_ps (top + C), _mm512_loadu_ps (bottom),
+                                _mm512_loadu_ps (bottom + C) };
+        __m512 best = tap[0];
+        __m512i winner = _mm512_setzero_si512 ();
+
+#pragma GCC unroll 4
+        for (int t = 1; t < 4; t++)
+          {
+            const __mmask16 wins
+                = _mm512_cmp_ps_mask (tap[t], best, _CMP_GT_OQ) | _mm512_cmp_ps_mask (tap[t], tap[t], _CMP_UNORD_Q);
+
+            best = _mm512_mask_mov_ps (best, wins, tap[t]);
+            winner = _mm512_mask_mov_epi32 (winner, wins, _mm512_set1_epi32 (t));
+          }
+        _mm512_storeu_ps (y, best);
+        _mm_storeu_si128 ((__m128i *)indices, _mm512_cvtepi32_epi8 (winner));
+      }
+}
+
+/* The gradient of the same, where each value of g [Q,C] is stored at its winner and zeros at the other taps. */
+static void
+max_grad_row_2x2 (const float *g, const uint8_t *indices, float *top, float *bottom, int64_t Q, int64_t C)
+{
+  for (int64_t q = 0; q < Q; q++, top += C, bottom += C)
+    for (int64_t c = 0; c < C; c += LANES, top += LANES, bottom += LANES, g += LANES, indices += LANES)
+      {
+        const __m512i winner = _mm512_cvtepu8_epi32 (_mm_loadu_si128 ((const __m128i *)indices));
+        const __m512 from = _mm512_loadu_ps (g);
+        float *const to[4] = { top, top + C, bottom, bottom + C };
+
+#pragma GCC unroll 4
+        for (int t = 0; t < 4; t++)
+          _mm512_storeu_ps (to[t], _mm512_maskz_mov_ps (_mm512_cmpeq_epi32_mask (winner, _mm512_set1_epi32 (t)), from));
+      }
+}
+#endif
+
+/* True, and done, for image n of x [H,W,C] in whole vectors; y and indices [N,P,Q,C]. */
+static bool
+max_2x2 (const Pool *self, const float *image, float *y, uint8_t *indices, int64_t n)
+{
+#ifdef __AVX512F__
+  const int64_t row = self->W * self->C, out = self->Q * self->C;
+
+  if (!self->halves || self->C % LANES != 0)
+    return false;
+  for (int64_t p = 0; p < self->P; p++)
+    max_row_2x2 (image + 2 * p * row, image + (2 * p + 1) * row, y + (n * self->P + p) * out,
+                 indices + (n * self->P + p) * out, self->Q, self->C);
+  return true;
+#else
+  return false;
+#endif
+}
+
 /* The taps of the usual windows are constants, so that the compiler unrolls their loops. */
 static inline bool
 max_place (const Pool *self, const float *image, float *y, uint8_t *indices, int64_t n, int64_t p, int64_t q,
@@ -250,11 +315,17 @@ part_max (void *context, int64_t from, int64_t to)
   const float *end = call->in + (self->nhwc ? self->N : self->N * self->C) * in_size - LANES;
 
   for (int64_t n = from; n < to; n++)
-    for (int64_t p = 0; p < self->P; p++)
-      for (int64_t q = 0; q < self->Q; q++)
-        if (!vectors || !max_place (self, call->in + n * in_size, call->out, call->indices, n, p, q, end))
-          (self->nhwc ? max_nhwc_place : max_plain_place) (self, call->in + n * in_size, call->out, call->indices,
-                                                           (n * self->P + p) * self->Q + q, p, q);
+    {
+      const float *image = call->in + n * in_size;
+
+      if (vectors && max_2x2 (self, image, call->out, call->indices, n))
+        continue;
+      for (int64_t p = 0; p < self->P; p++)
+        for (int64_t q = 0; q < self->Q; q++)
+          if (!vectors || !max_place (self, image, call->out, call->indices, n, p, q, end))
+            (self->nhwc ? max_nhwc_place : max_plain_place) (self, image, call->out, call->indices,
+                                                             (n * self->P + p) * self->Q + q, p, q);
+    }
 }
 
 /* For windows that do not overlap: every position of dx is written once, by whole vectors of channels, instead of being
@@ -267,6 +338,16 @@ max_grad_apart (const Pool *self, const float *g, const uint8_t *indices, float 
   dx += n * H * W * C;
   if (self->P * kh < H || self->Q * kw < W)
     memset (dx, 0, (size_t)(H * W * C) * sizeof *dx);
+#ifdef __AVX512F__
+  for (int64_t p = 0; self->halves && C % LANES == 0 && p < self->P; p++)
+    {
+      const int64_t o = (n * self->P + p) * self->Q * C;
+
+      max_grad_row_2x2 (g + o, indices + o, dx + 2 * p * W * C, dx + (2 * p + 1) * W * C, self->Q, C);
+    }
+  if (self->halves && C % LANES == 0)
+    return;
+#endif
   for (int64_t p = 0; p < self->P; p++)
     for (int64_t r = 0; r < kh; r++)
       for (int64_t q = 0; q < self->Q; q++)
