@@ -115,6 +115,15 @@ ISA (cpu_product_rows) (int64_t rows, const float *a, int64_t a_block, const flo
 }
 
 void
+ISA (cpu_product_half_rows) (int64_t rows, const float *a, const float *b, int64_t depth, int64_t columns, float *y)
+{
+  if (columns <= LANES)
+    product_all (rows, a, LANES, 1, 0, b, depth, true, y, false);
+  else
+    product_all (rows, a, LANES, 1, 0, b, depth, false, y, false);
+}
+
+void
 ISA (cpu_product_columns) (int64_t rows, const float *a, const float *b, int64_t depth, int64_t columns, float *y,
                            bool add)
 {

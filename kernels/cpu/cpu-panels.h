@@ -47,6 +47,10 @@ store (float *to, V v, int64_t n)
 void ISA (cpu_product_rows) (int64_t rows, const float *a, int64_t a_block, const float *b, int64_t depth,
                              int64_t columns, float *y, bool add);
 
+/* The same for a depth of at most LANES, a [rows][LANES], and stored. */
+void ISA (cpu_product_half_rows) (int64_t rows, const float *a, const float *b, int64_t depth, int64_t columns,
+                                  float *y);
+
 /* The first `rows` columns of a [depth][PANEL]. */
 void ISA (cpu_product_columns) (int64_t rows, const float *a, const float *b, int64_t depth, int64_t columns, float *y,
                                 bool add);

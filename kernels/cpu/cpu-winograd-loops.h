@@ -139,10 +139,39 @@ filter_gradient_line (int step, const V *u, V *o)
 
 /* ---- tiles ---------------------------------------------------------------- */
 
-/* The addresses of a tile's pixels: pixel[i*side + j] is [channels], a row of zeros outside the image. */
+/* A tile's place among those of all images. */
 typedef struct
 {
-  const float *pixel[MAX_SIDE * MAX_SIDE];
+  int64_t image, row, column;
+} Place;
+
+INLINE Place
+place_of_tile (int64_t tile, int64_t tiles_h, int64_t tiles_w)
+{
+  const int64_t in_image = tile % (tiles_h * tiles_w);
+
+  return (Place){ tile / (tiles_h * tiles_w), in_image / tiles_w, in_image % tiles_w };
+}
+
+INLINE void
+place_next (Place *place, int64_t tiles_h, int64_t tiles_w)
+{
+  if (++place->column < tiles_w)
+    return;
+  place->column = 0;
+  if (++place->row < tiles_h)
+    return;
+  place->row = 0;
+  place->image++;
+}
+
+/* Pixels of a tile: pixel (i, j) is at row[i] + j·channels if bit j of `columns` is set, and else outside the image.
+ * Rows outside are rows of zeros [side, channels]. */
+typedef struct
+{
+  const float *row[MAX_SIDE], *zeros;
+  int64_t channels;
+  unsigned columns;
 } Tile;
 
 /* The side x side pixels from (top, left) of an image [height, width, channels]. */
@@ -150,13 +179,38 @@ INLINE void
 tile_find (Tile *tile, int side, const float *image, int64_t height, int64_t width, int64_t channels, int64_t top,
            int64_t left, const float *zeros)
 {
-  for (int i = 0; i < side; i++)
-    for (int j = 0; j < side; j++)
-      {
-        bool inside = top + i >= 0 && top + i < height && left + j >= 0 && left + j < width;
+  const float *row = image + (top * width + left) * channels;
 
-        tile->pixel[i * side + j] = inside ? image + ((top + i) * width + left + j) * channels : zeros;
-      }
+  tile->channels = channels;
+  tile->zeros = zeros;
+  tile->columns = 0;
+  for (int i = 0; i < side; i++, row += width * channels)
+    {
+      tile->row[i] = top + i >= 0 && top + i < height ? row : zeros;
+      tile->columns |= (unsigned)(left + i >= 0 && left + i < width) << i;
+    }
+}
+
+/* The first n lanes of column j of a tile, without a branch, which would be mispredicted at every border. */
+#ifdef __AVX512F__
+typedef __mmask16 Lanes;
+#define LANES_OF(tile, j, n)                                                                                           \
+  ((__mmask16)(((n) >= LANES ? 0xffffu : (1u << (n)) - 1) & (0u - ((tile)->columns >> (j)&1))))
+#else
+typedef int64_t Lanes;
+#define LANES_OF(tile, j, n) ((tile)->columns >> (j)&1 ? (n) : 0)
+#endif
+
+INLINE V
+tile_load (const Tile *tile, int i, int j, int64_t channel, Lanes lanes)
+{
+  const float *from = tile->row[i] + j * tile->channels + channel;
+
+#ifdef __AVX512F__
+  return (V)_mm512_maskz_loadu_ps (lanes, from);
+#else
+  return lanes == 0 ? (V){ 0 } : load (from, lanes);
+#endif
 }
 
 /* LANES channels of B' d B, with position stride `stride`. There are n channels, maybe fewer than LANES. */
@@ -169,9 +223,11 @@ input_tile (int step, const Tile *tile, int64_t channel, int64_t n, float *to, i
 #pragma GCC unroll 6
   for (int j = 0; j < side; j++)
     {
+      const Lanes lanes = LANES_OF (tile, j, n);
+
 #pragma GCC unroll 6
       for (int i = 0; i < side; i++)
-        line[i] = load (tile->pixel[i * side + j] + channel, n);
+        line[i] = tile_load (tile, i, j, channel, lanes);
       input_line (step, line, column[j]);
     }
 #pragma GCC unroll 6
@@ -197,10 +253,12 @@ gradient_tile (int step, const Tile *tile, int64_t channel, int64_t n, float *to
 #pragma GCC unroll 6
   for (int j = 0; j < step; j++)
     {
+      const Lanes lanes = LANES_OF (tile, j, n);
+
 #pragma GCC unroll 6
       for (int i = 0; i < step; i++)
         {
-          line[i] = load (tile->pixel[i * step + j] + channel, n);
+          line[i] = tile_load (tile, i, j, channel, lanes);
           sum += line[i];
         }
       gradient_line (step, line, column[j]);

@@ -41,7 +41,7 @@ typedef struct
   const Winograd *self;
   const float *x, *g; /* [N,H,W,C]; [N,P,Q,K] */
   float *dw, *dbias;  /* [K,C,3,3]; [K] or NULL */
-  /* Scratch: [panels or blocks · PANEL]; [threads or slots] workspaces; [slots][positions][panels][C][PANEL];
+  /* Scratch: [side][panels or blocks · PANEL]; [threads or slots] workspaces; [slots][positions][panels][C][PANEL];
    * [slots][panels · PANEL]. */
   float *zeros, *workspaces, *sums, *bias;
   int64_t tile; /* of the present blocks of all slots, counted in the slot */
@@ -70,12 +70,10 @@ block_at (const Call *call, int64_t slot, int64_t tile, int64_t workspace)
 
 /* Transforms tile t of the block, and adds the sum of its gradient to bias. */
 INLINE void
-transform_tile (int step, const Call *call, const Block *block, int64_t t, float *bias)
+transform_tile (int step, const Call *call, const Block *block, int64_t t, const Place *place, float *bias)
 {
   const Winograd *self = call->self;
-  int64_t image = (block->first + t) / (self->tiles_h * self->tiles_w);
-  int64_t place = (block->first + t) % (self->tiles_h * self->tiles_w);
-  int64_t top = place / self->tiles_w * step, left = place % self->tiles_w * step;
+  int64_t image = place->image, top = place->row * step, left = place->column * step;
   Tile tile;
 
   tile_find (&tile, SIDE (step), call->x + image * self->H * self->W * self->C, self->H, self->W, self->C,
@@ -97,12 +95,17 @@ transform_group (const Call *call, const Block *block, int64_t group)
   const Winograd *self = call->self;
   float *bias = block->bias + group * self->panels * PANEL;
 
+  Place place = place_of_tile (block->first + group * GROUP, self->tiles_h, self->tiles_w);
+
   memset (bias, 0, (size_t)(self->panels * PANEL) * sizeof (float));
   for (int64_t t = group * GROUP; t < (group + 1) * GROUP && t < block->n; t++)
-    if (self->step == 4)
-      transform_tile (4, call, block, t, bias);
-    else
-      transform_tile (2, call, block, t, bias);
+    {
+      if (self->step == 4)
+        transform_tile (4, call, block, t, &place, bias);
+      else
+        transform_tile (2, call, block, t, &place, bias);
+      place_next (&place, self->tiles_h, self->tiles_w);
+    }
 }
 
 /* Adds the products of one position and panel of K to the slot's sums, or stores them there. */
@@ -231,12 +234,19 @@ part_filters (void *context, int64_t from, int64_t to)
     }
 }
 
+/* A row of zeros of a tile of x or g. */
+static int64_t
+zero_floats (const Winograd *self)
+{
+  return SIDE (self->step) * (self->blocks > self->panels ? self->blocks : self->panels) * PANEL;
+}
+
 static LoomStatus
 work (CpuKernel *k, void *const *b, LoomMessage *message)
 {
   Winograd *self = (Winograd *)k;
   Call call = { .self = self, .g = b[0], .x = b[1], .dw = b[2], .dbias = self->has_bias ? b[3] : NULL };
-  int64_t width = self->panels * PANEL, zeros = (self->blocks > self->panels ? self->blocks : self->panels) * PANEL;
+  int64_t width = self->panels * PANEL, zeros = zero_floats (self);
 
   call.zeros = b[k->n_in + k->n_out];
   call.bias = call.zeros + zeros;
@@ -273,7 +283,7 @@ ISA (cpu_winograd_weight_grad) (LoomDevice *device, const LoomKernelSpec *spec, 
 {
   const LoomConv2dAttrs *a = spec->attrs;
   const LoomTensorDesc *x = &spec->in[1], *y = &spec->in[0];
-  int64_t wide, positions, workspaces;
+  int64_t positions, workspaces;
   bool is_small;
   Winograd *self;
 
@@ -307,9 +317,8 @@ ISA (cpu_winograd_weight_grad) (LoomDevice *device, const LoomKernelSpec *spec, 
   self->g_stride = (self->panels * self->block + 1) * PANEL;
   self->workspace = positions * (self->x_stride + self->g_stride) + self->block / GROUP * self->panels * PANEL;
   workspaces = self->k.threads < self->slots ? self->k.threads : self->slots;
-  wide = self->blocks > self->panels ? self->blocks : self->panels;
   self->k.base.scratch_bytes
-      = (size_t)(wide * PANEL + self->slots * (self->sums + self->panels * PANEL) + workspaces * self->workspace)
+      = (size_t)(zero_floats (self) + self->slots * (self->sums + self->panels * PANEL) + workspaces * self->workspace)
         * sizeof (float);
   self->k.base.name = "own winograd";
   *kernel = &self->k;

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#define BLOCK_BYTES (768 * 1024)       /* of transformed input and products; most of a core's second cache */
+#define BLOCK_BYTES (384 * 1024)       /* of transformed input and products, which stay in a core's second cache */
 #define FILTERS_MAX (96 * 1024 * 1024) /* bytes of transformed filters that a layer may take from the arena */
 #define BLOCK_MIN   48                 /* tiles; in smaller blocks the filters would be read too often */
 
@@ -22,6 +22,7 @@ typedef struct
   int64_t top, left;     /* padding of the input */
   int64_t depth, columns;
   int64_t blocks, panels; /* of PANEL channels: of the depth, of the columns */
+  int64_t width;          /* of the input's panels: PANEL, or LANES if these are all channels */
   int step;               /* tiles of step x step outputs */
   int64_t tiles_h, tiles_w, tiles;
   int64_t block;                                       /* tiles of a block */
@@ -36,7 +37,7 @@ typedef struct
   const float *x, *w, *bias; /* [N,H,W,depth]; [K,C,3,3]; [columns] or NULL */
   float *y;                  /* [N,P,Q,columns] */
   float *zeros, *filters,
-      *workspaces; /* scratch: [blocks·PANEL]; [positions][panels][depth][PANEL]; one workspace a thread */
+      *workspaces; /* scratch: [side][blocks·PANEL]; [positions][panels][depth][PANEL]; one workspace a thread */
 } Call;
 
 /* ---- filters -------------------------------------------------------------- */
@@ -96,23 +97,23 @@ part_filters (void *context, int64_t from, int64_t to)
 
 /* ---- tiles ---------------------------------------------------------------- */
 
-/* Transforms n tiles of x from `tile` on to workspace [positions][blocks][block][PANEL]. */
+/* Transforms n tiles of x from `tile` on to workspace [positions][blocks][block][width]. */
 INLINE void
 transform_input (int step, const Call *call, int64_t tile, int64_t n, float *workspace)
 {
   const Winograd *self = call->self;
 
-  for (int64_t t = 0; t < n; t++)
+  Place place = place_of_tile (tile, self->tiles_h, self->tiles_w);
+
+  for (int64_t t = 0; t < n; t++, place_next (&place, self->tiles_h, self->tiles_w))
     {
-      int64_t image = (tile + t) / (self->tiles_h * self->tiles_w),
-              place = (tile + t) % (self->tiles_h * self->tiles_w);
       Tile from;
 
-      tile_find (&from, SIDE (step), call->x + image * self->H * self->W * self->depth, self->H, self->W, self->depth,
-                 place / self->tiles_w * step - self->top, place % self->tiles_w * step - self->left, call->zeros);
+      tile_find (&from, SIDE (step), call->x + place.image * self->H * self->W * self->depth, self->H, self->W,
+                 self->depth, place.row * step - self->top, place.column * step - self->left, call->zeros);
       for (int64_t c = 0; c < self->depth; c += LANES)
-        input_tile (step, &from, c, self->depth - c, workspace + (c / PANEL * self->block + t) * PANEL + c % PANEL,
-                    self->input_stride);
+        input_tile (step, &from, c, self->depth - c,
+                    workspace + (c / PANEL * self->block + t) * self->width + c % PANEL, self->input_stride);
     }
 }
 
@@ -122,13 +123,13 @@ transform_output (int step, const Call *call, int64_t tile, int64_t n, const flo
 {
   const Winograd *self = call->self;
 
-  for (int64_t t = 0; t < n; t++)
+  Place place = place_of_tile (tile, self->tiles_h, self->tiles_w);
+
+  for (int64_t t = 0; t < n; t++, place_next (&place, self->tiles_h, self->tiles_w))
     {
-      int64_t image = (tile + t) / (self->tiles_h * self->tiles_w),
-              place = (tile + t) % (self->tiles_h * self->tiles_w);
-      int64_t top = place / self->tiles_w * step, left = place % self->tiles_w * step;
+      int64_t top = place.row * step, left = place.column * step;
       int64_t rows = self->P - top < step ? self->P - top : step, row = self->Q - left < step ? self->Q - left : step;
-      float *to = call->y + ((image * self->P + top) * self->Q + left) * self->columns;
+      float *to = call->y + ((place.image * self->P + top) * self->Q + left) * self->columns;
 
       for (int64_t c = 0; c < self->columns; c += LANES)
         {
@@ -146,6 +147,22 @@ transform_output (int step, const Call *call, int64_t tile, int64_t n, const flo
               }
         }
     }
+}
+
+/* One position and panel of the columns of n tiles. */
+static void
+multiply (const Call *call, int64_t n, int64_t position, int64_t panel, const float *input, float *products)
+{
+  const Winograd *self = call->self;
+  const float *filters = call->filters + position * self->filter_stride + panel * self->depth * PANEL;
+
+  input += position * self->input_stride;
+  products += position * self->product_stride + panel * self->block * PANEL;
+  if (self->width == LANES)
+    ISA (cpu_product_half_rows) (n, input, filters, self->depth, self->columns - panel * PANEL, products);
+  else
+    ISA (cpu_product_rows)
+  (n, input, self->block * PANEL, filters, self->depth, self->columns - panel * PANEL, products, false);
 }
 
 static void
@@ -171,11 +188,7 @@ part_tiles (void *context, int64_t from, int64_t to)
             transform_input (2, call, tile, n, input);
           for (int64_t position = 0; position < positions; position++)
             for (int64_t panel = 0; panel < self->panels; panel++)
-              ISA (cpu_product_rows)
-          (n, input + position * self->input_stride, self->block * PANEL,
-           call->filters + position * self->filter_stride + panel * self->depth * PANEL, self->depth,
-           self->columns - panel * PANEL, products + position * self->product_stride + panel * self->block * PANEL,
-           false);
+              multiply (call, n, position, panel, input, products);
           if (self->step == 4)
             transform_output (4, call, tile, n, products);
           else
@@ -191,9 +204,9 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
   Call call = { .self = self, .x = b[0], .w = b[1], .bias = self->has_bias ? b[2] : NULL, .y = b[k->n_in] };
 
   call.zeros = b[k->n_in + 1];
-  call.filters = call.zeros + self->blocks * PANEL;
+  call.filters = call.zeros + SIDE (self->step) * self->blocks * PANEL;
   call.workspaces = call.filters + POSITIONS (self->step) * self->filter_stride;
-  memset (call.zeros, 0, (size_t)(self->blocks * PANEL) * sizeof (float));
+  memset (call.zeros, 0, (size_t)(SIDE (self->step) * self->blocks * PANEL) * sizeof (float));
   cpu_parallel (k->threads, self->panels * ((self->depth + CHUNK - 1) / CHUNK), part_filters, &call);
   cpu_parallel (k->threads, k->threads, part_tiles, &call);
   if (self->act != LOOM_SCALAR_ID)
@@ -286,21 +299,23 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const
   self->act = LOOM_SCALAR_ID;
   self->blocks = (self->depth + PANEL - 1) / PANEL;
   self->panels = (self->columns + PANEL - 1) / PANEL;
+  self->width = self->depth <= LANES ? LANES : PANEL;
   self->step = ISA (cpu_winograd_step) (to);
   self->tiles_h = (self->P + self->step - 1) / self->step;
   self->tiles_w = (self->Q + self->step - 1) / self->step;
   self->tiles = self->N * self->tiles_h * self->tiles_w;
   share = (self->tiles + self->k.threads - 1) / self->k.threads;
   self->block
-      = BLOCK_BYTES / (POSITIONS (self->step) * (self->blocks + self->panels) * PANEL * (int64_t)sizeof (float));
+      = BLOCK_BYTES
+        / (POSITIONS (self->step) * (self->blocks * self->width + self->panels * PANEL) * (int64_t)sizeof (float));
   self->block = self->block < BLOCK_MIN ? BLOCK_MIN : self->block;
   self->block = (share + (share + self->block - 1) / self->block - 1) / ((share + self->block - 1) / self->block);
   /* One panel more, so that the positions of a tile are not all in the same sets of the caches. */
-  self->input_stride = (self->blocks * self->block + 1) * PANEL;
+  self->input_stride = self->blocks * self->block * self->width + PANEL;
   self->product_stride = (self->panels * self->block + 1) * PANEL;
   self->filter_stride = (self->panels * self->depth + 1) * PANEL;
   self->k.base.scratch_bytes
-      = (size_t)(self->blocks * PANEL + POSITIONS (self->step) * self->filter_stride
+      = (size_t)(SIDE (self->step) * self->blocks * PANEL + POSITIONS (self->step) * self->filter_stride
                  + self->k.threads * POSITIONS (self->step) * (self->input_stride + self->product_stride))
         * sizeof (float);
   self->k.base.name = "own winograd";
