@@ -95,11 +95,15 @@ map_gather (OnnxCtx *c)
   if (table != NULL && table->constant != NULL && table->is_weight && table->constant->rank == 2 && axis == 0
       && !onnx_is_constant (c, 1) && loom_dtype_is_float (table->constant->dtype))
     {
+      /* ONNX has no word for the row of padding, which PyTorch does not train. */
+      g_autofree char *padding = onnx_call_argument (c->node, "embedding", 2);
+      const gint64 row_of_padding = padding != NULL ? g_ascii_strtoll (padding, NULL, 10) : -1;
       const OnnxWire *w = onnx_weight (c, 0);
       onnx_out (c, 0,
                 onnx_emit (c, "embedding", ONNX_IN (onnx_in (c, 1), w), "num_embeddings",
                            int_text (c, table->constant->dim[0]), "embedding_dim",
-                           int_text (c, table->constant->dim[1]), NULL));
+                           int_text (c, table->constant->dim[1]), "padding_idx",
+                           row_of_padding >= 0 ? int_text (c, row_of_padding) : NULL, NULL));
       return;
     }
   const OnnxWire *x = onnx_in (c, 0), *index = onnx_in (c, 1);

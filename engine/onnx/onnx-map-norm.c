@@ -29,6 +29,17 @@ variance (OnnxCtx *c, const OnnxWire *x, const OnnxWire *mean, guint n, const gi
   return onnx_reduce (c, "mean", onnx_binary (c, "mul", d, d), n, axes, TRUE);
 }
 
+/* TRUE if PyTorch's norm has no weights, which are arguments of its call from `at` on: its exporter passes ones and
+ * zeros, which training must not change. */
+static gboolean
+is_plain (OnnxCtx *c, const char *function, guint at)
+{
+  g_autofree char *x = onnx_call_argument (c->node, function, 0), *w = onnx_call_argument (c->node, function, at),
+                  *b = onnx_call_argument (c->node, function, at + 1);
+
+  return x != NULL && (w == NULL || *w != '%') && (b == NULL || *b != '%');
+}
+
 /* Weights and statistics in the model make a layer; computed ones make the formula. */
 static void
 map_batch_norm (OnnxCtx *c)
@@ -38,7 +49,8 @@ map_batch_norm (OnnxCtx *c)
   double eps = onnx_attr_float (c, "epsilon", 1e-5), momentum = onnx_attr_float (c, "momentum", 0.9);
   gboolean training = onnx_attr_int (c, "training_mode", 0) != 0
                       || (onnx_opset (c) < 14 && onnx_opset (c) >= 7 && onnx_has_output (c, 1));
-  gboolean known = TRUE;
+  gboolean known = TRUE, plain = is_plain (c, "_native_batch_norm_legit_no_training", 1)
+                                 || is_plain (c, "_native_batch_norm_legit_functional", 1);
   gint64 axes[LOOM_SHAPE_MAX_RANK] = { 0 };
 
   if (!onnx_attr_int (c, "spatial", 1))
@@ -46,13 +58,14 @@ map_batch_norm (OnnxCtx *c)
                   "supported.");
   if (c->failed)
     return;
-  for (guint i = 1; i < 5; i++)
+  for (guint i = plain ? 3 : 1; i < 5; i++)
     known = known && onnx_is_constant (c, i);
   if (known && !training && rank >= 2 && rank <= 5)
     {
-      const OnnxWire *w = onnx_weight (c, 1), *b = onnx_weight (c, 2);
+      const OnnxWire *w = plain ? NULL : onnx_weight (c, 1), *b = plain ? NULL : onnx_weight (c, 2);
       y = onnx_emit (c, onnx_text (c, "batch_norm%dd", MAX (n, 1)), ONNX_IN (x, w, b), "eps", onnx_number (c, eps),
-                     "momentum", onnx_number (c, (double)(float)(1 - momentum)), NULL);
+                     "momentum", onnx_number (c, (double)(float)(1 - momentum)), "affine", plain ? "false" : NULL,
+                     NULL);
       onnx_own_named (c, y, "running_mean", onnx_value_of (c->all, c->node->input[3]));
       onnx_own_named (c, y, "running_var", onnx_value_of (c->all, c->node->input[4]));
       gint64 none = 0;
@@ -88,18 +101,20 @@ map_batch_norm (OnnxCtx *c)
 static void
 map_instance_norm (OnnxCtx *c)
 {
-  const OnnxWire *x = onnx_in (c, 0), *w = onnx_weight (c, 1), *b = onnx_weight (c, 2);
+  const gboolean plain = is_plain (c, "instance_norm", 1);
+  const OnnxWire *x = onnx_in (c, 0), *w = plain ? NULL : onnx_weight (c, 1), *b = plain ? NULL : onnx_weight (c, 2);
 
   onnx_out (c, 0,
             onnx_emit (c, "group_norm", ONNX_IN (x, w, b), "num_groups",
                        onnx_text (c, "%" G_GINT64_FORMAT, onnx_dim (c, x, 1)), "eps",
-                       onnx_number (c, onnx_attr_float (c, "epsilon", 1e-5)), NULL));
+                       onnx_number (c, onnx_attr_float (c, "epsilon", 1e-5)), "affine", plain ? "false" : NULL, NULL));
 }
 
 /* Until opset 20 there was one scale for a group, which PyTorch does not have. */
 static void
 map_group_norm (OnnxCtx *c)
 {
+  const gboolean plain = is_plain (c, "group_norm", 2);
   const OnnxWire *x = onnx_in (c, 0), *w = onnx_weight (c, 1), *b = onnx_weight (c, 2);
   gint64 groups = onnx_attr_int (c, "num_groups", 1);
 
@@ -109,8 +124,9 @@ map_group_norm (OnnxCtx *c)
       return;
     }
   onnx_out (c, 0,
-            onnx_emit (c, "group_norm", ONNX_IN (x, w, b), "num_groups", onnx_text (c, "%" G_GINT64_FORMAT, groups),
-                       "eps", onnx_number (c, onnx_attr_float (c, "epsilon", 1e-5)), NULL));
+            onnx_emit (c, "group_norm", ONNX_IN (x, plain ? NULL : w, plain ? NULL : b), "num_groups",
+                       onnx_text (c, "%" G_GINT64_FORMAT, groups), "eps",
+                       onnx_number (c, onnx_attr_float (c, "epsilon", 1e-5)), "affine", plain ? "false" : NULL, NULL));
 }
 
 static void
@@ -122,6 +138,8 @@ map_layer_norm (OnnxCtx *c)
   LoomShape tail = { .rank = rank - axis };
   gint64 axes[LOOM_SHAPE_MAX_RANK];
 
+  if (is_plain (c, "layer_norm", 2))
+    w = b = NULL;
   for (int i = axis; i < rank; i++)
     {
       tail.dim[i - axis] = x->type.shape.dim[i];
@@ -129,7 +147,8 @@ map_layer_norm (OnnxCtx *c)
     }
   onnx_out (c, 0,
             onnx_emit (c, "layer_norm", ONNX_IN (x, w, b), "normalized_shape", onnx_dims (c, &tail), "eps",
-                       onnx_number (c, eps), "bias", b != NULL ? NULL : "false", NULL));
+                       onnx_number (c, eps), "elementwise_affine", w != NULL ? NULL : "false", "bias",
+                       w == NULL || b != NULL ? NULL : "false", NULL));
   if (onnx_has_output (c, 1) || onnx_has_output (c, 2))
     {
       const OnnxWire *mean = onnx_reduce (c, "mean", x, (guint)tail.rank, axes, TRUE);
@@ -152,9 +171,12 @@ map_rms_norm (OnnxCtx *c)
 
   for (int i = axis; i < rank; i++)
     tail.dim[i - axis] = x->type.shape.dim[i];
+  if (is_plain (c, "rms_norm", 2))
+    w = NULL;
   onnx_out (c, 0,
             onnx_emit (c, "rms_norm", ONNX_IN (x, w), "normalized_shape", onnx_dims (c, &tail), "eps",
-                       onnx_number (c, onnx_attr_float (c, "epsilon", 1e-5)), NULL));
+                       onnx_number (c, onnx_attr_float (c, "epsilon", 1e-5)), "elementwise_affine",
+                       w != NULL ? NULL : "false", NULL));
 }
 
 /* x / (bias + alpha/size Σ x²)^beta, the sum over neighbouring channels (AlexNet, section 3.3). Channels become the

@@ -233,18 +233,42 @@ is_lost (OnnxImport *all, const char *name)
   return onnx_own_value (all, name) == NULL;
 }
 
-/* The weight of the call by which PyTorch computed a node, "%linear =
- * call_function[target=torch.ops.aten.linear.default] (args = (%x, %p_fc_weight, %p_fc_bias), kwargs = {})"; NULL if it
- * is no such call. */
+char *
+onnx_call_argument (const Onnx__NodeProto *node, const char *function, guint i)
+{
+  g_autofree char *text = metadata (&node->base, NODE_METADATA, "pkg.torch.onnx.fx_node");
+  g_autofree char *call = g_strdup_printf ("target=torch.ops.aten.%s.default](args = (", function);
+  const char *begin = text != NULL ? strstr (text, call) : NULL;
+  int depth = 0;
+
+  if (begin == NULL)
+    return NULL;
+  begin += strlen (call);
+  for (const char *p = begin; *p; p++)
+    {
+      const gboolean ends = depth == 0 && (*p == ',' || *p == ')');
+
+      if (ends && i == 0)
+        return g_strstrip (g_strndup (begin, (gsize)(p - begin)));
+      if (ends && *p == ')')
+        break;
+      if (ends)
+        {
+          begin = p + 1;
+          i--;
+        }
+      depth += (strchr ("([", *p) != NULL) - (strchr (")]", *p) != NULL);
+    }
+  return NULL;
+}
+
+/* The weight of the call of torch.nn.functional.linear by which PyTorch computed a node; NULL if it is no such call. */
 static const char *
 weight_of_linear (const OnnxImport *all, const Onnx__NodeProto *node)
 {
-  g_autofree char *text = metadata (&node->base, NODE_METADATA, "pkg.torch.onnx.fx_node");
-  const char *args = text != NULL && strstr (text, "aten.linear.default]") != NULL ? strstr (text, "args = (") : NULL;
-  const char *second = args != NULL ? strstr (args, ", %") : NULL;
-  g_autofree char *name = second != NULL ? g_strndup (second + 3, strcspn (second + 3, ",) ")) : NULL;
+  g_autofree char *name = onnx_call_argument (node, "linear", 1);
 
-  return name != NULL ? g_hash_table_lookup (all->targets, name) : NULL;
+  return name != NULL && *name == '%' ? g_hash_table_lookup (all->targets, name + 1) : NULL;
 }
 
 const char *

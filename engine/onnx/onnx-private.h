@@ -291,6 +291,10 @@ void onnx_signature (OnnxImport *all);
 gboolean onnx_is_trained (const OnnxImport *all, const char *name, const LoomTensor *t);
 /* The name of a value in the state dict; NULL if it has none. */
 const char *onnx_state_name (const OnnxImport *all, const OnnxValue *value);
+/* Argument i of the call of aten.FUNCTION by which PyTorch computed a node, "%linear =
+ * call_function[target=torch.ops.aten. linear.default](args = (%x, %p_fc_weight, %p_fc_bias), kwargs = {})":
+ * "%p_fc_weight". NULL: the node is of another call, or the argument is not given. (transfer full) */
+char *onnx_call_argument (const Onnx__NodeProto *node, const char *function, guint i);
 /* The weight of the state dict that the call of a node names, if it is the only one, another one than the stored one,
  * and not in the model; else NULL. */
 const char *onnx_called_weight (OnnxImport *all, const Onnx__NodeProto *node, const char *stored);

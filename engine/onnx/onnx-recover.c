@@ -1,5 +1,5 @@
-/* Recovers operators that exporters have decomposed: silu, GELU, RMSNorm, attention, and linear layers between
- * reshapes.
+/* Recovers operators that exporters have decomposed: silu, GELU, RMSNorm, group norm, attention, and linear layers
+ * between reshapes.
  *
  * Each node that was just imported is compared with the last node of each pattern. A pattern is recovered only if the
  * operator computes the same numbers, apart from rounding; nodes that nothing else reads are not written. */
@@ -216,6 +216,72 @@ recover_rms_norm (OnnxCtx *c, const OnnxWire *y)
         onnx_take_weight (c, y, "weight", w->node);
         return y;
       }
+  return NULL;
+}
+
+/* ---- group norm -------------------------------------------------------------------- */
+
+/* An instance norm of groups [B, G, n] between two reshapes; *x receives the features before them. */
+static const OnnxWire *
+norm_of_groups (const OnnxWire *wire, const OnnxWire **x)
+{
+  const OnnxWire *norm = is_op (wire, "reshape") ? input (wire, 0) : NULL;
+  const OnnxWire *groups = is_op (norm, "group_norm") ? input (norm, 0) : NULL;
+
+  *x = is_op (groups, "reshape") ? input (groups, 0) : NULL;
+  return *x != NULL && loom_shape_equal (&(*x)->type.shape, &wire->type.shape) && groups->type.shape.rank == 3
+                 && loom_dim_equal (groups->type.shape.dim[0], wire->type.shape.dim[0])
+             ? norm
+             : NULL;
+}
+
+/* Gives the norm a weight of its channels. Most exports store it as [C, 1, 1] under no name, so its name is that in
+ * the call of PyTorch's function. */
+static gboolean
+take_channels (OnnxCtx *c, const OnnxWire *norm, const char *port, const OnnxWire *wire, guint argument)
+{
+  g_autofree char *call = onnx_call_argument (c->node, "group_norm", argument);
+  const char *name = call != NULL && *call == '%' ? g_hash_table_lookup (c->all->targets, call + 1) : NULL;
+
+  while (is_op (wire, "unsqueeze") || is_op (wire, "reshape"))
+    wire = input (wire, 0);
+  const OnnxWeight *own
+      = is_op (wire, "parameter") && wire->node->weights->len == 1 ? wire->node->weights->pdata[0] : NULL;
+  const LoomTensor *t = own != NULL ? own->tensor : onnx_data_free_value (c->all, wire);
+  if (name == NULL || t == NULL || !loom_dim_equal (loom_dim (t->count), norm->type.shape.dim[1]))
+    return FALSE;
+  g_autoptr (LoomTensor) flat = loom_tensor_new (LOOM_F32, 1, &t->count, NULL);
+  for (gint64 i = 0; flat != NULL && i < t->count; i++)
+    loom_tensor_set (flat, i, loom_tensor_get (t, i));
+  if (flat != NULL)
+    onnx_add_weight (c, norm->node, port, flat, name);
+  return flat != NULL;
+}
+
+/* PyTorch's group norm; before set 21 ONNX has none, and a product and a sum follow the norm, with ones and zeros if it
+ * has no weights. */
+static const OnnxWire *
+recover_group_norm (OnnxCtx *c, const OnnxWire *y)
+{
+  g_autofree char *call = onnx_call_argument (c->node, "group_norm", 0),
+                  *weight = onnx_call_argument (c->node, "group_norm", 2);
+  const gboolean plain = weight == NULL || *weight != '%';
+
+  for (guint i = 0; call != NULL && i < 4; i++)
+    {
+      const OnnxWire *scaled = input (y, i / 2), *shift = input (y, 1 - i / 2), *x, *norm, *found;
+
+      norm = is_op (scaled, "mul") ? norm_of_groups (input (scaled, i % 2), &x) : NULL;
+      if (norm == NULL)
+        continue;
+      found = onnx_emit (c, "group_norm", ONNX_IN (x), "num_groups", attribute (norm, "num_groups"), "eps",
+                         attribute (norm, "eps"), "affine", plain ? "false" : NULL, NULL);
+      return plain
+                     || (take_channels (c, found, "weight", input (scaled, 1 - i % 2), 2)
+                         && take_channels (c, found, "bias", shift, 3))
+                 ? found
+                 : NULL;
+    }
   return NULL;
 }
 
@@ -444,6 +510,8 @@ onnx_recover (OnnxCtx *c)
     found = recover_activation (c, y);
   if (is_op (y, "mul") && found == NULL)
     found = recover_rms_norm (c, y);
+  if (is_op (y, "add"))
+    found = recover_group_norm (c, y);
   if (is_op (y, "matmul"))
     found = recover_attention (c, y);
   if (is_op (y, "matmul") && found == NULL)

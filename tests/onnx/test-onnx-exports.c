@@ -109,6 +109,42 @@ test_modules (void)
     }
 }
 
+/* Norms without weights get none, which would be trained; group norm, which is decomposed in this operator set, is
+ * whole, and a row of padding is one. Exports of both kinds are the same graph. */
+static void
+test_norms (void)
+{
+  static const char *const exports[] = { "norms-dynamo", "norms-plain" };
+  static const char *const parts[] = { "<node id=\"words\" op=\"embedding\" num_embeddings=\"9\" embedding_dim=\"4\" "
+                                       "padding_idx=\"2\"/>",
+                                       "op=\"layer_norm\" normalized_shape=\"4\" elementwise_affine=\"false\"/>",
+                                       "op=\"group_norm\" num_groups=\"3\" affine=\"false\"/>",
+                                       "op=\"batch_norm1d\" affine=\"false\"/>",
+                                       "op=\"group_norm\" num_groups=\"6\" affine=\"false\"/>",
+                                       "<node id=\"groups\" op=\"group_norm\" num_groups=\"2\"/>" };
+  static const char *const names[] = { "words.weight",
+                                       "groups.weight",
+                                       "groups.bias",
+                                       "plain.2.running_mean",
+                                       "plain.2.running_var",
+                                       "plain.2.num_batches_tracked",
+                                       NULL };
+
+  for (guint e = 0; e < G_N_ELEMENTS (exports); e++)
+    {
+      g_autoptr (LoomOnnx) read = read_model (exports[e]);
+      g_autofree char *xml = loom_graph_write (read->graph, NULL);
+
+      for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
+        if (strstr (xml, parts[i]) == NULL)
+          g_error ("%s: no %s in\n%s", exports[e], parts[i], xml);
+      for (guint k = 0; k < read->weights->len; k++)
+        if (!g_strv_contains (names, ((LoomNamedTensor *)read->weights->pdata[k])->name))
+          g_error ("%s has %s", exports[e], ((LoomNamedTensor *)read->weights->pdata[k])->name);
+      g_assert_cmpuint (read->weights->len, ==, G_N_ELEMENTS (names) - 1);
+    }
+}
+
 /* Scores that are −∞ where a mask says so are attention with that mask. */
 static void
 test_masked (void)
@@ -298,6 +334,8 @@ TEST_FILE (argc, argv)
                                         "bits",
                                         "mobilenet-plain",
                                         "names-plain",
+                                        "norms-dynamo",
+                                        "norms-plain",
                                         "names-dynamo",
                                         "masked-plain",
                                         "packed-dynamo",
@@ -322,6 +360,7 @@ TEST_FILE (argc, argv)
     add (layers[i]);
   g_test_add_func ("/onnx-exports/plain", test_plain);
   g_test_add_func ("/onnx-exports/modules", test_modules);
+  g_test_add_func ("/onnx-exports/norms", test_norms);
   g_test_add_func ("/onnx-exports/masked", test_masked);
   g_test_add_func ("/onnx-exports/packed", test_packed);
   g_test_add_func ("/onnx-exports/padded", test_padded);

@@ -399,7 +399,22 @@ class Tied(nn.Module):
         return self.decoder.mix(self.encoder.mix(self.encoder.words(x)) + self.decoder.words(x))
 
 
+class Norms(nn.Module):
+    """Norms with weights and without, and a table with a row of padding: what ONNX cannot tell apart."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(9, 4, padding_idx=2)
+        self.plain = nn.Sequential(nn.LayerNorm(4, elementwise_affine=False), nn.GroupNorm(3, 6, affine=False),
+                                   nn.BatchNorm1d(6, affine=False), nn.InstanceNorm1d(6))
+        self.groups = nn.GroupNorm(2, 6)
+
+    def forward(self, x):
+        return self.groups(self.plain(self.words(x)))
+
+
 MODELS = {
+    "norms": (Norms, lambda n: torch.randint(3, 9, (n, 6))),
     "tied": (Tied, lambda n: torch.randint(0, 9, (n, 5))),
     "masked": (Masked, lambda n: torch.randn(n, 5, 8)),
     "names": (Names, lambda n: torch.randn(n, 3, 5, 6)),
@@ -432,10 +447,10 @@ def build(make):
     torch.manual_seed(7)
     model = make().eval()
     for module in model.modules():
-        if isinstance(module, nn.BatchNorm2d):
+        if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d)):
             nn.init.uniform_(module.running_mean, -0.5, 0.5)
             nn.init.uniform_(module.running_var, 0.5, 2)
-        if getattr(module, "affine", False) or isinstance(module, nn.LayerNorm):
+        if getattr(module, "affine", False) or getattr(module, "elementwise_affine", False) and isinstance(module, nn.LayerNorm):
             nn.init.uniform_(module.weight, 0.5, 1.5)
             nn.init.uniform_(module.bias, -0.5, 0.5)
     return model
