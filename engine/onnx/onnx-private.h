@@ -179,6 +179,9 @@ gboolean onnx_type_range (int elem_type, gint64 *least, gint64 *most);
 const char *onnx_type_name (int elem_type);
 LoomTensor *onnx_tensor_read (OnnxExternal *external, const Onnx__TensorProto *proto, const char *what, GError **error);
 gint64 onnx_tensor_int (const LoomTensor *t, gint64 i);
+/* TRUE if a tensor has a number of 2⁶³ or more, which is stored as the i64 of the same bits. Only operators on bits may
+ * read it. */
+gboolean onnx_is_beyond (int elem_type, const LoomTensor *t);
 /* Whole numbers up to this magnitude are exact in an attribute, as in a double. */
 #define ONNX_MAX_WHOLE (G_GINT64_CONSTANT (1) << 53)
 

@@ -264,17 +264,13 @@ fill_from_region (LoomTensor *t, const OnnxRegion *region, const TypeRow *row, c
   return TRUE;
 }
 
-static gboolean
-check_unsigned (const LoomTensor *t, const TypeRow *row, const char *what, GError **error)
+gboolean
+onnx_is_beyond (int elem_type, const LoomTensor *t)
 {
-  for (gint64 i = 0; row->bytes == 8 && !row->is_signed && i < t->count; i++)
+  for (gint64 i = 0; elem_type == ONNX__TENSOR_PROTO__DATA_TYPE__UINT64 && i < t->count; i++)
     if (((const gint64 *)t->data)[i] < 0)
-      {
-        g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA,
-                     "%s has a number of 2⁶³ or more, which no type of graphs can hold.", what);
-        return FALSE;
-      }
-  return TRUE;
+      return TRUE;
+  return FALSE;
 }
 
 /* The number of elements, or −1. */
@@ -335,7 +331,7 @@ read_external (OnnxExternal *external, const Onnx__TensorProto *proto, const Typ
       return NULL;
     }
   t = loom_tensor_new (row->dtype, (int)proto->n_dims, dims, error);
-  if (t == NULL || !fill_from_region (t, region, row, what, error) || !check_unsigned (t, row, what, error))
+  if (t == NULL || !fill_from_region (t, region, row, what, error))
     return NULL;
   region->tensor = loom_tensor_ref (t);
   region->data_type = proto->data_type;
@@ -381,7 +377,7 @@ onnx_tensor_read (OnnxExternal *external, const Onnx__TensorProto *proto, const 
     fill_from_raw (t, proto->raw_data.data, row);
   else
     fill_from_list (t, proto, row);
-  return check_unsigned (t, row, what, error) ? g_steal_pointer (&t) : NULL;
+  return g_steal_pointer (&t);
 }
 
 LoomTensor *

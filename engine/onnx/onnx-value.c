@@ -217,7 +217,9 @@ input_value (OnnxCtx *c, guint i)
 const OnnxWire *
 onnx_value_wire (OnnxCtx *c, OnnxValue *value)
 {
-  if (value->wire == NULL && value->constant != NULL)
+  if (value->constant != NULL && onnx_is_beyond (value->elem_type, value->constant))
+    onnx_fail (c, "“%s” has a number of 2⁶³ or more, which no type of graphs can hold.", value->name);
+  else if (value->wire == NULL && value->constant != NULL)
     value->wire = onnx_tensor_wire (c, value->constant, value->original != NULL ? value->original : value->name,
                                     value->is_weight);
   if (value->wire == NULL && !c->failed)
@@ -272,7 +274,7 @@ onnx_known (OnnxImport *all, const char *name, gboolean given, guint depth)
   if (value == NULL)
     return NULL;
   if (value->constant != NULL)
-    return value->constant;
+    return onnx_is_beyond (value->elem_type, value->constant) ? NULL : value->constant;
   if (given && value->given != NULL)
     return value->given;
   if (!given || value->producer == NULL || depth > MAX_FOLD_DEPTH)

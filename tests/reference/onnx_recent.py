@@ -254,6 +254,18 @@ def _(c, out):
         out(op, [small, other], kind=TensorProto.UINT8)
     out("BitwiseNot", [x], kind=INT)
     out("BitwiseNot", [small], kind=TensorProto.UINT8)
+    # PyTorch's x >> n: bits of a negative number are followed by ones.
+    n = c.input("n", np.array([0, 1, 7, 62, 63], np.int64))
+    for name, value in (("unsigned", x), ("places", n)):
+        c.node("Cast", [value], [name], to=TensorProto.UINT64)
+    ones = c.node("BitShift", [c.weight("ones", np.array(2**64 - 1, np.uint64)), "places"], ["ones_shifted"], direction="RIGHT")
+    shifted = c.node("BitShift", ["unsigned", "places"], ["shifted"], direction="RIGHT")
+    c.node("BitwiseOr", [shifted, c.node("BitwiseNot", [ones], ["upper"])], ["filled"])
+    for name in ("shifted", "filled"):
+        c.node("Cast", [name], [name + "_signed"], to=INT)
+    out("Where", [c.node("Less", [x, c.weight("zero", np.array(0))], ["is_negative"]), "filled_signed", "shifted_signed"], kind=INT)
+    c.node("BitwiseAnd", ["unsigned", c.weight("mask", np.array(2**63 + 5, np.uint64))], ["masked"])
+    out("Cast", ["masked"], kind=INT, to=INT)
 
 
 if __name__ == "__main__":
