@@ -580,12 +580,27 @@ loom_state_set_scalar (LoomState *state, const char *name, double value)
   return arena == NULL || loom_arena_sync (arena, NULL, &status);
 }
 
-double
-loom_state_get_scalar (LoomState *state, const char *name)
+gboolean
+loom_state_get_scalar (LoomState *state, const char *name, double *value, GError **error)
 {
-  g_autoptr (LoomTensor) t = loom_state_get (state, name, NULL);
+  g_autoptr (LoomTensor) t = loom_state_get (state, name, error);
 
-  return t != NULL && t->count == 1 ? loom_tensor_get (t, 0) : NAN;
+  if (t == NULL)
+    return FALSE;
+  g_return_val_if_fail (t->count == 1, FALSE);
+  *value = loom_tensor_get (t, 0);
+  return TRUE;
+}
+
+gboolean
+loom_state_copy_scalar (LoomState *to, LoomState *from, const char *name, GError **error)
+{
+  g_autoptr (LoomTensor) value = NULL;
+
+  if (loom_state_find (from, name) < 0)
+    return TRUE;
+  value = loom_state_get (from, name, error);
+  return value != NULL && loom_state_set (to, name, value, error);
 }
 
 void

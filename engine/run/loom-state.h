@@ -42,12 +42,15 @@ void *loom_state_address (const LoomState *state, guint i); /* in device memory 
 /* Copies a whole slot out, or in (SHAPE unless shape and dtype match; floats are converted). */
 LoomTensor *loom_state_get (LoomState *state, const char *name, GError **error);
 gboolean loom_state_set (LoomState *state, const char *name, const LoomTensor *value, GError **error);
-/* Gets and sets scalar slots. Setting takes effect at the next step; FALSE if there is no slot of that name. */
+/* Sets a scalar slot, from the next step on; FALSE if there is no slot of that name. */
 gboolean loom_state_set_scalar (LoomState *state, const char *name, double value);
 /* The same for slot i of loom_state_find(), which a training loop calls once (slots never move), without waiting for a
  * busy device: steps enqueued after the call use the value. */
 gboolean loom_state_put_scalar_at (LoomState *state, guint i, double value);
-double loom_state_get_scalar (LoomState *state, const char *name);
+/* DEVICE or OUT_OF_MEMORY: *value is unchanged. */
+gboolean loom_state_get_scalar (LoomState *state, const char *name, double *value, GError **error);
+/* Copies a scalar slot of one state to that of another; it keeps its value if `from` has none of the name. */
+gboolean loom_state_copy_scalar (LoomState *to, LoomState *from, const char *name, GError **error);
 /* Adds the bytes, by owner, that the run has allocated on its devices: parameters (with buffers), optimizer, scalars
  * under workspace, the arena that its executors share, and their own memory. device NULL: on all devices. */
 void loom_state_memory (const LoomState *state, const LoomPlanDevice *device, gsize bytes[LOOM_N_OWNERS]);

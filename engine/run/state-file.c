@@ -74,11 +74,11 @@ save (LoomState *state, LoomFolder *folder, const char *path, gboolean weights, 
     }
   if (weights && loom_state_find (state, "step") >= 0)
     {
-      g_autoptr (LoomTensor) value = loom_state_get (state, "step", error);
+      double value;
 
-      if (value == NULL)
+      if (!loom_state_get_scalar (state, "step", &value, error))
         return FALSE;
-      g_snprintf (step, sizeof step, "%.0f", loom_tensor_get (value, 0));
+      g_snprintf (step, sizeof step, "%.0f", value);
       metadata = g_hash_table_new (g_str_hash, g_str_equal);
       g_hash_table_insert (metadata, (gpointer)STEP, step);
     }

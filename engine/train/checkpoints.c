@@ -101,16 +101,21 @@ checkpoints_write_weights (Checkpoints *self, const char *name, GError **error)
   const TrainModel *model = self->run.model;
   LoomFolder *files = self->folder->files;
 
+  gboolean has_averages;
+
   return !checkpoints_takes_part (self)
-         || loom_state_save_weights_of (model->state, train_model_has_averages (model) ? LOOM_SLOT_EMA : "", files,
-                                        files != NULL ? name : NULL, error);
+         || (train_model_has_averages (model, &has_averages, error)
+             && loom_state_save_weights_of (model->state, has_averages ? LOOM_SLOT_EMA : "", files,
+                                            files != NULL ? name : NULL, error));
 }
 
 static gboolean
 write_averages (Checkpoints *self, GError **error)
 {
-  return !train_model_has_averages (self->run.model)
-         || checkpoints_write_weights (self, "weights-ema.safetensors", error);
+  gboolean has_averages;
+
+  return train_model_has_averages (self->run.model, &has_averages, error)
+         && (!has_averages || checkpoints_write_weights (self, "weights-ema.safetensors", error));
 }
 
 static gboolean
@@ -197,15 +202,18 @@ static gboolean
 write_adapter (Checkpoints *self, GError **error)
 {
   const TrainModel *model = self->run.model;
-  const char *prefix = train_model_has_averages (model) ? LOOM_SLOT_EMA : "";
+  const char *prefix;
   g_autoptr (GHashTable) trained = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, g_free);
   g_autoptr (LoomFolder) folder = NULL;
   g_autofree char *config = NULL;
   g_auto (GStrv) modules = NULL;
-  gboolean has_biases = FALSE;
+  gboolean has_biases = FALSE, has_averages;
 
   if (model->spec->factors == NULL)
     return TRUE;
+  if (!train_model_has_averages (model, &has_averages, error))
+    return FALSE;
+  prefix = has_averages ? LOOM_SLOT_EMA : "";
   modules = find_trained (model, trained, &has_biases);
   if (self->folder->files == NULL)
     return loom_state_save_renamed (model->state, prefix, name_in_adapter, trained, NULL, NULL, error);
@@ -238,9 +246,11 @@ write_parts (Checkpoints *self, const TrainProgress *progress, LoomFolder *check
              GError **error)
 {
   const TrainModel *model = self->run.model;
-  g_autofree char *text = run_state_to_text (&self->run, progress, self->folder->events_length);
+  g_autofree char *text = run_state_to_text (&self->run, progress, self->folder->events_length, error);
   g_autoptr (LoomFolder) folder = NULL;
 
+  if (text == NULL)
+    return NULL;
   checkpoint_folder_remove (checkpoints, fresh);
   folder = loom_folder_enter (checkpoints, fresh, TRUE, error);
   if (folder == NULL)

@@ -216,8 +216,8 @@ write_state (FolderHistory *self, LoomFolder *folder, const TrainProgress *progr
   const gint64 begin = loom_monotonic ();
   const StateBase *base = find_base (self, is_extra);
   g_autofree char *fresh = checkpoint_folder_temporary (progress->step);
-  g_autofree char *text = run_state_to_text (&self->run, progress, self->folder->events_length);
-  g_autoptr (GPtrArray) value = state_values (state, error);
+  g_autofree char *text = run_state_to_text (&self->run, progress, self->folder->events_length, error);
+  g_autoptr (GPtrArray) value = text != NULL ? state_values (state, error) : NULL;
   g_autoptr (LoomFolder) written = NULL;
   g_autoptr (GBytes) pack = NULL;
   g_autoptr (GError) local = NULL;

@@ -367,8 +367,7 @@ prepare (HealthReport *self, StateCopy *of, Extent extent, GError **error)
 static gboolean
 compute (HealthReport *self, GError **error)
 {
-  watched_state_fill_scalars (self->owner.watched, self->of);
-  return loom_exec_run (self->exec, error);
+  return watched_state_fill_scalars (self->owner.watched, self->of, error) && loom_exec_run (self->exec, error);
 }
 
 /* A port of the data may have no gradient though the weights have one, and an update from numbers that are not finite

@@ -126,9 +126,26 @@ loom_driver_hyper (const LoomDriverCall *call, const char *name)
   int k = loom_optimizer_find (call->spec->optimizer, name);
 
   g_return_val_if_fail (k >= 0, 0);
-  if (loom_optimizer_is_live (call->spec->optimizer, call->spec->hyper, (guint)k))
-    return loom_state_get_scalar (call->state, name);
-  return call->spec->hyper[k];
+  return call->hyper[k];
+}
+
+gboolean
+loom_driver_advance (const LoomDriver *driver, LoomExec *exec, LoomState *state, const LoomTrainSpec *spec,
+                     GError **error)
+{
+  const LoomOptimizer *optimizer = spec->optimizer;
+  g_autoptr (GArray) hyper = g_array_new (FALSE, FALSE, sizeof (double));
+
+  for (guint k = 0; optimizer->hyper[k].name != NULL; k++)
+    {
+      double value = spec->hyper[k];
+
+      if (loom_optimizer_is_live (optimizer, spec->hyper, k)
+          && !loom_state_get_scalar (state, optimizer->hyper[k].name, &value, error))
+        return FALSE;
+      g_array_append_val (hyper, value);
+    }
+  return driver->advance (&(LoomDriverCall){ exec, state, spec, (const double *)(gconstpointer)hyper->data }, error);
 }
 
 /* ---- memory ------------------------------------------------------------ */

@@ -13,6 +13,7 @@ typedef struct
   LoomExec *exec;
   LoomState *state;
   const LoomTrainSpec *spec;
+  const double *hyper; /* current values, in the order of spec->optimizer->hyper */
 } LoomDriverCall;
 
 typedef struct
@@ -29,6 +30,9 @@ extern const LoomDriver loom_driver_lbfgs, loom_driver_newton;
 
 /* NULL if the optimiser is part of the program. */
 const LoomDriver *loom_driver (const char *optimizer);
+/* Takes one step with the hyper-parameters of the state. */
+gboolean loom_driver_advance (const LoomDriver *driver, LoomExec *exec, LoomState *state, const LoomTrainSpec *spec,
+                              GError **error);
 
 /* ---- shared by drivers ------------------------------------------------- */
 

@@ -33,13 +33,14 @@ bytes_of (const Moment *self)
 Moment *
 moment_new (const RunState *run, const TrainProgress *progress)
 {
-  GPtrArray *value = state_values (run->model->state, NULL);
+  g_autoptr (GPtrArray) value = state_values (run->model->state, NULL);
+  char *text = value != NULL ? run_state_to_text (run, progress, 0, NULL) : NULL;
   Moment *self;
 
-  if (value == NULL)
+  if (text == NULL)
     return NULL;
   self = g_new (Moment, 1);
-  *self = (Moment){ progress->step, run_state_to_text (run, progress, 0), value };
+  *self = (Moment){ progress->step, text, g_steal_pointer (&value) };
   return self;
 }
 

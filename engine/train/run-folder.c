@@ -118,9 +118,9 @@ static gboolean
 events_cut (RunFolder *self, GError **error)
 {
   /* The file may have been shortened; a gap of zero bytes would be worse than the lost lines. */
-  const gint64 end = loom_os->seek (self->fd, 0, SEEK_END), length = MIN (self->events_length, MAX (end, 0));
+  const gint64 end = loom_os->seek (self->fd, 0, SEEK_END), length = MIN (self->events_length, end);
 
-  if (loom_os->truncate (self->fd, length) != 0 || loom_os->seek (self->fd, length, SEEK_SET) < 0)
+  if (end < 0 || loom_os->truncate (self->fd, length) != 0 || loom_os->seek (self->fd, length, SEEK_SET) < 0)
     return io_error (error, "Cannot cut events.jsonl in", self->path);
   self->events_length = length;
   self->n_points = 0;

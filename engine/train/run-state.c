@@ -116,8 +116,8 @@ add_metrics (JsonBuilder *b, const MetricSums *m)
 }
 
 /* Every float scalar slot is a current hyper-parameter. */
-static void
-add_hyper (JsonBuilder *b, const RunState *self, const TrainProgress *progress)
+static gboolean
+add_hyper (JsonBuilder *b, const RunState *self, const TrainProgress *progress, GError **error)
 {
   LoomState *state = self->model->state;
 
@@ -134,11 +134,17 @@ add_hyper (JsonBuilder *b, const RunState *self, const TrainProgress *progress)
       const char *name;
       LoomSlotKind kind;
       LoomTensorDesc desc;
+      double value;
+
       loom_state_slot (state, i, &name, &kind, &desc);
-      if (kind == LOOM_SLOT_SCALAR && loom_dtype_is_float (desc.dtype))
-        add_double (b, name, loom_state_get_scalar (state, name));
+      if (kind != LOOM_SLOT_SCALAR || !loom_dtype_is_float (desc.dtype))
+        continue;
+      if (!loom_state_get_scalar (state, name, &value, error))
+        return FALSE;
+      add_double (b, name, value);
     }
   json_builder_end_object (b);
+  return TRUE;
 }
 
 /* The kernels that the full batch's plan chose: with others, a resumed run may differ in the last bits. */
@@ -171,7 +177,7 @@ add_devices (JsonBuilder *b, const LoomPlan *plan)
 }
 
 char *
-run_state_to_text (const RunState *self, const TrainProgress *progress, gint64 events_length)
+run_state_to_text (const RunState *self, const TrainProgress *progress, gint64 events_length, GError **error)
 {
   const TrainModel *model = self->model;
   const LoomTrainSpec *spec = model->spec;
@@ -195,7 +201,8 @@ run_state_to_text (const RunState *self, const TrainProgress *progress, gint64 e
   add_string (b, "cost_table", loom_cost_table_hash (loom_devices_costs (model->devices)));
   add_double (b, "loss_scale", 1);
   add_schedule (b, &spec->schedule, &progress->plateau);
-  add_hyper (b, self, progress);
+  if (!add_hyper (b, self, progress, error))
+    return NULL;
   add_double (b, "loss_sum", progress->loss_sum);
   add_double (b, "sample_sum", progress->sample_sum);
   add_metrics (b, progress->metrics);

@@ -118,9 +118,12 @@ prepare (SampleAnswers *self, gint64 n, GError **error)
 {
   const TrainModel *model = self->model;
   StateCopy *copy = &self->watched->now;
-  const gboolean averaged = train_model_has_averages (model) && (copy->value == NULL || copy->step > 0);
+  gboolean averaged;
   LoomPlanOptions options = { .device = model->device, .strict_devices = loom_graph_strict_devices (model->graph) };
 
+  if (!train_model_has_averages (model, &averaged, error))
+    return FALSE;
+  averaged = averaged && (copy->value == NULL || copy->step > 0);
   if (self->exec != NULL && self->n == n && self->averaged == averaged)
     return TRUE;
   LoomState *state = watched_state_get (self->watched, copy, error);
@@ -202,8 +205,9 @@ sample_answers_compute (SampleAnswers *self, const LoomTensor *samples, const GP
 
   if (!prepare (self, samples->rank > 0 ? samples->dim[0] : 1, error) || !feed (self, samples, others, fitted, error))
     return NULL;
-  watched_state_fill_scalars (self->watched, &self->watched->now);
-  return loom_exec_run (self->exec, error) ? loom_exec_output (self->exec, 0, error) : NULL;
+  return watched_state_fill_scalars (self->watched, &self->watched->now, error) && loom_exec_run (self->exec, error)
+             ? loom_exec_output (self->exec, 0, error)
+             : NULL;
 }
 
 GPtrArray *

@@ -307,12 +307,9 @@ snapshots_value (Snapshots *self, StateCopy *of, const char *name, GError **erro
     return NULL;
   if (has_stale (self))
     replan (self, of, NULL, NULL);
-  if (self->ran != self->round || port->value == NULL)
-    {
-      watched_state_fill_scalars (self->owner.watched, of);
-      if (!run (self, error))
-        return NULL;
-    }
+  if ((self->ran != self->round || port->value == NULL)
+      && (!watched_state_fill_scalars (self->owner.watched, of, error) || !run (self, error)))
+    return NULL;
   return loom_tensor_ref (port->value);
 }
 

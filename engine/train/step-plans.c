@@ -86,9 +86,12 @@ usual_batch (const StepPlans *self, gint64 batch)
 StepPlan *
 step_plans_get (StepPlans *self, gint64 batch, gboolean training, GError **error)
 {
-  const gboolean averaged = !training && train_model_has_averages (self->model);
-  StepPlan *plan = find (self, batch, training, averaged);
+  gboolean averaged = FALSE;
+  StepPlan *plan;
 
+  if (!training && !train_model_has_averages (self->model, &averaged, error))
+    return NULL;
+  plan = find (self, batch, training, averaged);
   if (plan != NULL)
     return plan;
   plan = make (self, batch, training, averaged, error);

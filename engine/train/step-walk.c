@@ -43,8 +43,8 @@ fill_gathered (StepWalk *self, GError **error)
       LoomSlotKind kind;
 
       loom_state_slot (self->gathered, i, &name, &kind, NULL);
-      if (kind == LOOM_SLOT_SCALAR && loom_state_find (self->model->state, name) >= 0)
-        loom_state_set_scalar (self->gathered, name, loom_state_get_scalar (self->model->state, name));
+      if (kind == LOOM_SLOT_SCALAR && !loom_state_copy_scalar (self->gathered, self->model->state, name, error))
+        return FALSE;
       if (kind != LOOM_SLOT_PARAMETER && kind != LOOM_SLOT_BUFFER)
         continue;
       g_autoptr (LoomTensor) value = watched_state_slot (self->watched, &self->watched->now, name, error);

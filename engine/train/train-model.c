@@ -16,9 +16,14 @@ train_model_clear (TrainModel *model)
 }
 
 gboolean
-train_model_has_averages (const TrainModel *model)
+train_model_has_averages (const TrainModel *model, gboolean *has, GError **error)
 {
-  return model->spec->ema > 0 && loom_state_get_scalar (model->state, "step") > 0;
+  double step = 0;
+
+  if (model->spec->ema > 0 && !loom_state_get_scalar (model->state, "step", &step, error))
+    return FALSE;
+  *has = step > 0;
+  return TRUE;
 }
 
 static gboolean

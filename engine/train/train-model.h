@@ -18,8 +18,9 @@ typedef struct
 } TrainModel;
 
 void train_model_clear (TrainModel *model);
-/* TRUE if there are moving averages of weights, which is the case after the first step. */
-gboolean train_model_has_averages (const TrainModel *model);
+/* *has: there are moving averages of weights, which is the case after the first step. DEVICE or OUT_OF_MEMORY if the
+ * step cannot be read. */
+gboolean train_model_has_averages (const TrainModel *model, gboolean *has, GError **error);
 /* Makes the program read the averages instead of the weights. */
 void train_model_use_averages (const TrainModel *model, LoomProgram *program);
 /* Options to lower the graph for observers: in evaluation mode, with the run's arithmetic, only the n `wanted` ports.

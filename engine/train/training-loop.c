@@ -149,7 +149,7 @@ run_driver (TrainingLoop *self, const QueuedRun *run, GError **error)
   LoomState *state = self->model->state;
   const int slot = loom_state_find (state, "step");
 
-  if (!self->driver->advance (&(LoomDriverCall){ run->plan->exec, state, self->model->spec }, error))
+  if (!loom_driver_advance (self->driver, run->plan->exec, state, self->model->spec, error))
     {
       self->is_between = TRUE;
       return FALSE;

@@ -99,7 +99,8 @@ copy_slots (WatchedState *self, StateCopy *copy, gboolean all, GError **error)
       loom_state_slot (to, i, &name, &kind, NULL);
       if (kind == LOOM_SLOT_SCALAR)
         {
-          loom_state_set_scalar (to, name, loom_state_get_scalar (self->model->state, name));
+          if (!loom_state_copy_scalar (to, self->model->state, name, error))
+            return FALSE;
           continue;
         }
       const LoomTensor *value = all ? g_hash_table_lookup (copy->value, name) : NULL;
@@ -246,10 +247,10 @@ watched_state_fill (WatchedState *self, StateCopy *copy, GError **error)
   return copy_slots (self, copy, TRUE, error);
 }
 
-void
-watched_state_fill_scalars (WatchedState *self, StateCopy *copy)
+gboolean
+watched_state_fill_scalars (WatchedState *self, StateCopy *copy, GError **error)
 {
-  copy_slots (self, copy, FALSE, NULL);
+  return copy_slots (self, copy, FALSE, error);
 }
 
 LoomTensor *
@@ -279,9 +280,12 @@ GPtrArray *
 watched_state_weights (WatchedState *self, GError **error)
 {
   const LoomState *state = self->model->state;
-  const gboolean averaged = train_model_has_averages (self->model) && watched_state_step (self, &self->now, TRUE) > 0;
   g_autoptr (GPtrArray) all = loom_named_tensors_new ();
+  gboolean averaged;
 
+  if (!train_model_has_averages (self->model, &averaged, error))
+    return NULL;
+  averaged = averaged && watched_state_step (self, &self->now, TRUE) > 0;
   for (guint i = 0; i < loom_state_n_slots (state); i++)
     {
       const char *name;

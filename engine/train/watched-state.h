@@ -68,7 +68,7 @@ LoomState *watched_state_get (WatchedState *self, StateCopy *copy, GError **erro
 /* Call after all slots are declared there. */
 gboolean watched_state_fill (WatchedState *self, StateCopy *copy, GError **error);
 /* Call before each computation over it: scalars such as learning rates may have changed. */
-void watched_state_fill_scalars (WatchedState *self, StateCopy *copy);
+gboolean watched_state_fill_scalars (WatchedState *self, StateCopy *copy, GError **error);
 /* The whole value of a slot. (transfer full) */
 LoomTensor *watched_state_slot (WatchedState *self, StateCopy *copy, const char *name, GError **error);
 /* Copies of all weights and buffers of the current state, LoomNamedTensor: averages of weights in place of the weights

@@ -15,6 +15,7 @@
 #include "tests/example-data.h"
 #include "tests/examples.h"
 #include "tests/exec/test-device.h"
+#include "tests/scalar-of.h"
 #include "tests/test-program.h"
 
 #define STEPS 10
@@ -480,7 +481,7 @@ undecided (const Comparison *j, const Side *truth, const Side *like, const char 
   limit = 4 * allowed_of (j, name, g, l) / sqrt ((double)g->count);
   for (gint64 k = 0; k < g->count; k++)
     n += fabs (element (g, k)) <= limit;
-  return 2 * loom_state_get_scalar (truth->state, "lr") * sqrt (n);
+  return 2 * scalar_of (truth->state, "lr") * sqrt (n);
 }
 
 /* An average of gradients is as far from the truth as the gradient of this step, which has a tolerance of its own: that

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/loom-lab.h"
+#include "tests/scalar-of.h"
 
 #include <math.h>
 #include <string.h>
@@ -71,7 +72,7 @@ take_steps (Run *run, LoomExec *exec, LoomState *state, const LoomProgram *p, in
       g_assert_no_error (error);
       g_byte_array_append (run->end, t->data, (guint)t->bytes);
     }
-  run->scale = loom_state_find (state, "loss_scale") >= 0 ? loom_state_get_scalar (state, "loss_scale") : NAN;
+  run->scale = loom_state_find (state, "loss_scale") >= 0 ? scalar_of (state, "loss_scale") : NAN;
 }
 
 static inline void

@@ -3,6 +3,7 @@
  */
 #include "engine/loom-lab.h"
 #include "engine/train/trainer-private.h"
+#include "tests/scalar-of.h"
 #include "tests/test-program.h"
 #include "tests/train/train-test.h"
 
@@ -298,7 +299,7 @@ test_draws (void)
   g_assert_no_error (error);
   train_test_run (trainer);
   /* The counter of the last batch: the second step's last of four. */
-  g_assert_cmpfloat (loom_state_get_scalar (loom_trainer_state (trainer), "accumulate_batch"), ==, 7);
+  g_assert_cmpfloat (scalar_of (loom_trainer_state (trainer), "accumulate_batch"), ==, 7);
 }
 
 /* ---- averages ---------------------------------------------------------- */

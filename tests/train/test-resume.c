@@ -1,6 +1,7 @@
 /* Resumed runs: allowed and refused changes, and damaged folders. */
 #include "engine/core/loom-os.h"
 #include "engine/loom-lab.h"
+#include "tests/scalar-of.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
 #include "tests/train/train-test.h"
@@ -150,7 +151,7 @@ test_allowed (Fixture *f, gconstpointer data)
   g_assert_nonnull (strstr (xml, "epochs=\"4\""));
   g_assert_nonnull (strstr (xml, "lr=\"0.125\""));
   train_test_run (trainer);
-  g_assert_cmpfloat (loom_state_get_scalar (loom_trainer_state (trainer), "lr"), ==, 0.125);
+  g_assert_cmpfloat (scalar_of (loom_trainer_state (trainer), "lr"), ==, 0.125);
   g_clear_pointer (&trainer, loom_trainer_free);
 
   /* Said again, it is still so. */
@@ -713,7 +714,7 @@ test_features (gconstpointer data)
     g_assert_true (loom_trainer_is_over (trainer));
     g_assert_cmpint (steps < loom_trainer_total_steps (trainer), ==, features[k].early);
     if (features[k].scale > 0)
-      g_assert_cmpfloat (loom_state_get_scalar (loom_trainer_state (trainer), "loss_scale"), <, features[k].scale);
+      g_assert_cmpfloat (scalar_of (loom_trainer_state (trainer), "loss_scale"), <, features[k].scale);
   }
   for (guint i = 0; i < G_N_ELEMENTS (features[k].stop) && features[k].stop[i] > 0; i++)
     {

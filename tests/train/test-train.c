@@ -3,6 +3,7 @@
  * the command line. */
 #include "engine/loom-lab.h"
 #include "tests/exec/test-device.h"
+#include "tests/scalar-of.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
 #include "tests/train/train-test.h"
@@ -451,7 +452,7 @@ test_nan (Fixture *f, gconstpointer data)
   g_assert_cmpint (loom_trainer_steps (trainer), ==, 0);
   g_autoptr (LoomTensor) after = loom_state_get (loom_trainer_state (trainer), "line.weight", NULL);
   g_assert_true (loom_tensor_equal_bits (before, after));
-  g_assert_cmpfloat (loom_state_get_scalar (loom_trainer_state (trainer), "step"), ==, 0);
+  g_assert_cmpfloat (scalar_of (loom_trainer_state (trainer), "step"), ==, 0);
 }
 
 static void
