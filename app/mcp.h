@@ -5,6 +5,7 @@
 #pragma once
 
 #include <json-glib/json-glib.h>
+#include <stdio.h>
 
 #include "app/shared/command.h"
 
@@ -40,6 +41,18 @@ typedef struct
   int status;      /* of the command; -1: no command ran */
   const char *run; /* the name of the run that train has made; or NULL */
 } McpAnswer;
+
+/* ---- messages (mcp-server.c) ---- */
+
+typedef struct
+{
+  Mcp *tools;
+  FILE *out;               /* answers, a line each */
+  gboolean is_initialized; /* by a client of an earlier revision */
+} McpServer;
+
+/* Answers the message of a line, unless it is a notification. */
+void mcp_server_read (McpServer *server, const char *line, gsize length);
 
 /* ---- tools (mcp-tools.c) ---- */
 

@@ -56,6 +56,20 @@ load_cb (LoomBusWorker1 *bus, GDBusMethodInvocation *invocation, const char *xml
   return TRUE;
 }
 
+void
+worker_start_clear (WorkerStart *start)
+{
+  g_free (start->device);
+  g_free (start->out);
+  g_free (start->resume);
+  g_free (start->branch);
+  g_free (start->replay);
+  g_free (start->precision);
+  g_free (start->weights);
+  g_free (start->match);
+  g_strfreev (start->set);
+}
+
 /* The options of Start: the key, its type, and where it is stored. */
 static const struct
 {

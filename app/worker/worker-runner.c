@@ -58,20 +58,6 @@ struct _WorkerRunner
   gint64 memory_asked; /* the time of the driver's figure that was sent last */
 };
 
-void
-worker_start_clear (WorkerStart *start)
-{
-  g_free (start->device);
-  g_free (start->out);
-  g_free (start->resume);
-  g_free (start->branch);
-  g_free (start->replay);
-  g_free (start->precision);
-  g_free (start->weights);
-  g_free (start->match);
-  g_strfreev (start->set);
-}
-
 static const char *
 folder_of (const WorkerStart *start)
 {
