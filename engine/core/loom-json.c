@@ -205,6 +205,33 @@ loom_json_clear (LoomJson *self)
   g_string_truncate (self->text, 0);
 }
 
+/* The number of a \u escape; -1: it is another one, or none. */
+static int
+escaped (const char *json, gsize length, gsize at)
+{
+  int number = 0;
+
+  if (length < 6 || at > length - 6 || json[at] != '\\' || json[at + 1] != 'u')
+    return -1;
+  for (gsize i = at + 2; i < at + 6; i++)
+    {
+      if (!g_ascii_isxdigit (json[i]))
+        return -1;
+      number = 16 * number + g_ascii_xdigit_value (json[i]);
+    }
+  return number;
+}
+
+/* An escape, or the two of a pair; its end is *at. FALSE: it is half of a pair. */
+static gboolean
+pass_escape (const char *json, gsize length, gsize *at)
+{
+  const int first = escaped (json, length, *at) >> 10, second = escaped (json, length, *at + 6) >> 10;
+
+  *at += first == 0xd800 >> 10 ? 11 : 1;
+  return first != 0xdc00 >> 10 && (first != 0xd800 >> 10 || second == 0xdc00 >> 10);
+}
+
 gboolean
 loom_json_is_within (const char *json, gsize length, int levels)
 {
@@ -217,9 +244,11 @@ loom_json_is_within (const char *json, gsize length, int levels)
 
       if (in_string)
         {
+          if (c == '\\' && !pass_escape (json, length, &i))
+            return FALSE;
           if (c == '\\')
-            i++;
-          else if (c == '"')
+            continue;
+          if (c == '"')
             in_string = FALSE;
         }
       else if (c == '"')

@@ -37,8 +37,9 @@ char *loom_json_take (LoomJson *self);
 /* Clears the text, for the next line. */
 void loom_json_clear (LoomJson *self);
 
-/* TRUE if the text has at most that many levels of nesting. JSON-GLib's parser is recursive, so an untrusted text of
- * 100,000 brackets would overflow the stack; call this before parsing. */
+/* Call this before an untrusted text is parsed. TRUE if it has at most that many levels of nesting, because JSON-GLib's
+ * parser is recursive, and 100,000 brackets would overflow the stack; and if no \u escape is half of a surrogate pair,
+ * because the parser would return a string that is not UTF-8. */
 gboolean loom_json_is_within (const char *json, gsize length, int levels);
 #define LOOM_JSON_LEVELS 32 /* more than in any file of Gradloom */
 

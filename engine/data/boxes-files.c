@@ -220,7 +220,9 @@ parse (JsonParser *parser, const char *path, GError **error)
   if (!loom_path_read (path, &text, &length, &cause))
     return loom_refuse (error, LOOM_ERROR_IO, "“%s” cannot be read: %s.", path, cause->message);
   if (!loom_json_is_within (text, length, LOOM_JSON_LEVELS))
-    return loom_refuse (error, LOOM_ERROR_DATA, "“%s” is not a file of COCO's: it is nested too deeply.", path);
+    return loom_refuse (error, LOOM_ERROR_DATA,
+                        "“%s” is not a file of COCO's: it is nested too deeply, or has half of a surrogate pair.",
+                        path);
   if (!json_parser_load_from_data (parser, text, (gssize)length, &cause))
     return loom_refuse (error, LOOM_ERROR_DATA, "“%s” is not a file of COCO's: %s.", path, cause->message);
   return TRUE;

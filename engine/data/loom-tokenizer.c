@@ -152,7 +152,7 @@ load_json (LoomTokenizer *self, const char *path, const char *text, gsize length
   if (!loom_json_is_within (text, length, LOOM_JSON_LEVELS)
       || !json_parser_load_from_data (parser, text, (gssize)length, &cause))
     return loom_refuse (error, LOOM_ERROR_DATA, "“%s” is not valid JSON: %s.", path,
-                        cause != NULL ? cause->message : "it is nested too deeply");
+                        cause != NULL ? cause->message : "it is nested too deeply, or has half of a surrogate pair");
   return read_json (self, json_parser_get_root (parser), path, error);
 }
 

@@ -142,7 +142,8 @@ loom_run_json_root (JsonParser *parser, LoomFolder *folder, const char *name, ch
   if (!loom_folder_read (folder, name, MAX_BYTES, &text, &length, error))
     return FALSE;
   if (!loom_json_is_within (text, length, LOOM_JSON_LEVELS))
-    return loom_refuse (error, LOOM_ERROR_DATA, "%s is damaged: it is nested too deeply.", *path);
+    return loom_refuse (error, LOOM_ERROR_DATA,
+                        "%s is damaged: it is nested too deeply, or has half of a surrogate pair.", *path);
   if (!json_parser_load_from_data (parser, text, (gssize)length, &local))
     return loom_refuse (error, LOOM_ERROR_DATA, "Cannot read %s: %s", *path, local->message);
   JsonNode *root = json_parser_get_root (parser);

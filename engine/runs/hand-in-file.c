@@ -259,7 +259,9 @@ parse (const char *path, const char *text, gsize length, GError **error)
                                  : "%s is not a hand-in.",
                              path);
   if (!g_utf8_validate (text, (gssize)length, NULL) || !loom_json_is_within (text, length, LOOM_JSON_LEVELS))
-    return loom_refuse_null (error, LOOM_ERROR_DATA, "%s is damaged: it is not UTF-8, or nested too deeply.", path);
+    return loom_refuse_null (error, LOOM_ERROR_DATA,
+                             "%s is damaged: it is not UTF-8, is nested too deeply, or has half of a surrogate pair.",
+                             path);
   if (!json_parser_load_from_data (parser, text, (gssize)length, &local))
     return loom_refuse_null (error, LOOM_ERROR_DATA, "%s is damaged: %s", path, local->message);
   return g_steal_pointer (&parser);

@@ -323,7 +323,8 @@ loom_trace_parse (const char *data, gsize length, char **title, GError **error)
 
   if (!loom_json_is_within (data, length, LOOM_JSON_LEVELS))
     {
-      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA, "It is nested too deeply.");
+      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                           "It is nested too deeply, or has half of a surrogate pair.");
       return NULL;
     }
   if (!json_parser_load_from_data (parser, data, (gssize)length, &local))

@@ -74,6 +74,20 @@ test_exact (void)
     }
 }
 
+/* JSON-GLib's parser would return half of a surrogate pair as three bytes that are not UTF-8. */
+static void
+test_surrogates (void)
+{
+  static const char *const right[]
+      = { "\"\\ud83d\\ude00\"", "\"\\uD83D\\uDE00\\\"\"", "\"\\\\ud83d\"", "\"\\u00e9\"", "\"\\" },
+      *const wrong[] = { "\"\\ud83d\"", "\"\\ude00\"", "\"\\uDFFF\\ud83d\"", "\"\\ud83dx\\ude00\"", "[\"\\ud83d" };
+
+  for (guint i = 0; i < G_N_ELEMENTS (right); i++)
+    g_assert_true (loom_json_is_within (right[i], strlen (right[i]), 3));
+  for (guint i = 0; i < G_N_ELEMENTS (wrong); i++)
+    g_assert_false (loom_json_is_within (wrong[i], strlen (wrong[i]), 3));
+}
+
 static void
 test_numbers (void)
 {
@@ -106,6 +120,7 @@ TEST_FILE (argc, argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/json/nesting", test_nesting);
   g_test_add_func ("/json/strings", test_strings);
+  g_test_add_func ("/json/surrogates", test_surrogates);
   g_test_add_func ("/json/numbers", test_numbers);
   g_test_add_func ("/json/exact", test_exact);
   return g_test_run ();
