@@ -380,7 +380,7 @@ command_take_costs (const Command *command, const char *path, LoomDevices *devic
   g_autoptr (LoomCostTable) costs = NULL;
   g_autoptr (GError) error = NULL;
 
-  if (loom_path_is_folder (path) && !loom_run_costs (path, &costs, &why, &error))
+  if (loom_path_is_folder (path) && !loom_run_costs (path, 0, &costs, &why, &error))
     command_warn (command, "%s The run's last bits may differ.", error->message);
   if (costs)
     loom_devices_set_costs (devices, costs);

@@ -159,7 +159,7 @@ take_costs (LoomPredictor *self, const char *run, GError **error)
   g_autofree char *why = NULL;
   g_autoptr (LoomCostTable) costs = NULL;
 
-  if (run != NULL && !loom_run_costs (run, &costs, &why, error))
+  if (run != NULL && !loom_run_costs (run, 0, &costs, &why, error))
     return FALSE;
   if (costs)
     loom_devices_set_costs (self->devices, costs);

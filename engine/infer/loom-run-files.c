@@ -202,7 +202,7 @@ read_costs (LoomFolder *checkpoints, gint64 step, char **path, char **text, GErr
 }
 
 gboolean
-loom_run_costs (const char *run, LoomCostTable **costs, char **note, GError **error)
+loom_run_costs (const char *run, gint64 last, LoomCostTable **costs, char **note, GError **error)
 {
   g_autofree char *all = g_build_filename (run, LOOM_RUN_CHECKPOINTS, NULL);
   g_autoptr (LoomFolder) folder = NULL, checkpoints = NULL;
@@ -217,10 +217,14 @@ loom_run_costs (const char *run, LoomCostTable **costs, char **note, GError **er
   steps = checkpoints != NULL ? loom_run_checkpoint_steps (checkpoints, error) : NULL;
   for (guint i = 0; steps != NULL && i < steps->len && *costs == NULL; i++)
     {
+      const gint64 step = g_array_index (steps, gint64, i);
       g_autofree char *path = NULL, *text = NULL;
       g_autoptr (GError) local = NULL;
 
-      if (!read_costs (checkpoints, g_array_index (steps, gint64, i), &path, &text, error))
+      /* When a run goes back, its first rank removes the later ones, maybe now. */
+      if (last > 0 && step > last)
+        continue;
+      if (!read_costs (checkpoints, step, &path, &text, error))
         return FALSE;
       *costs = text != NULL ? loom_cost_table_new_from_text (text, path, &local) : NULL;
       if (local != NULL && *note == NULL)

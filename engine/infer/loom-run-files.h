@@ -39,9 +39,9 @@ LoomGraph *loom_run_read (const char *folder, LoomRunSettings *settings, GError 
 char *loom_run_newest_weights (const char *folder, GError **error);
 /* Sets the data set's vocabulary, names and normalisation to those of the run in a folder, if it has stored any. */
 gboolean loom_run_restore_dataset (const char *folder, LoomDataset *dataset, GError **error);
-/* Reads the cost table of the newest checkpoint (transfer full); NULL if there is none. *note: a sentence about tables
- * that cannot be used, or NULL. IO if one cannot be read. */
-gboolean loom_run_costs (const char *folder, LoomCostTable **costs, char **note, GError **error);
+/* Reads the cost table of the newest checkpoint, at or before step `last` (0: any) (transfer full); NULL if there is
+ * none. *note: a sentence about tables that cannot be used, or NULL. IO if one cannot be read. */
+gboolean loom_run_costs (const char *folder, gint64 last, LoomCostTable **costs, char **note, GError **error);
 /* The steps of the checkpoints in that folder, gint64, the newest first. (transfer full) */
 GArray *loom_run_checkpoint_steps (LoomFolder *checkpoints, GError **error);
 /* The folder of one of them. (transfer full) */

@@ -130,7 +130,7 @@ read_model_device (TrainModel *model, const LoomTrainerOptions *options, TrainNo
   model->devices = loom_devices_new (model->threads);
   if (options->comm != NULL)
     loom_devices_set_local_rank (model->devices, options->comm->local_rank);
-  if (run != NULL && !loom_run_costs (run, &costs, &why, error))
+  if (run != NULL && !loom_run_costs (run, options->resume != NULL ? options->resume_step : 0, &costs, &why, error))
     return FALSE;
   if (why != NULL)
     train_notes_add (notes, "%s", why);

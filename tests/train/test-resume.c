@@ -550,6 +550,21 @@ test_costs (Fixture *f, gconstpointer data)
   g_assert_cmpint (loom_trainer_steps (trainer), ==, 22);
 }
 
+/* Later checkpoints are not read, because the first rank removes them at any moment. */
+static void
+test_back_costs (Fixture *f, gconstpointer data)
+{
+  LoomTrainerOptions o = again (f);
+  g_autoptr (LoomTrainer) trainer = NULL;
+
+  o.resume_step = 21;
+  write_text (f, "checkpoints/22/costs.ini", "what is this");
+  trainer = resume (&o);
+  g_assert_cmpint (loom_trainer_steps (trainer), ==, 11);
+  if (loom_trainer_notes (trainer) != NULL)
+    g_assert_null (strstr (loom_trainer_notes (trainer), "last bits"));
+}
+
 /* A checkpoint of a version for which accuracy was one sum. */
 static void
 test_older_accuracy (Fixture *f, gconstpointer data)
@@ -843,6 +858,7 @@ TEST_FILE (argc, argv)
   ADD ("/resume/back", test_back);
   ADD ("/resume/back/in-part", test_back_in_part);
   ADD ("/resume/back/history", test_back_history);
+  ADD ("/resume/back/costs", test_back_costs);
   ADD ("/resume/costs", test_costs);
   ADD ("/resume/damaged", test_damaged);
   ADD ("/resume/older-accuracy", test_older_accuracy);
