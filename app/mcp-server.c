@@ -263,7 +263,8 @@ dispatch (Request *request, const char *method)
     if (strcmp (method, methods[i].name) == 0 && (request->is_modern ? methods[i].is_modern : methods[i].is_legacy))
       {
         if (!request->is_modern && methods[i].is_modern && !request->server->is_initialized)
-          answer_error (request->server->out, request->id, INVALID_PARAMS, "_meta must state the version of the protocol.");
+          answer_error (request->server->out, request->id, INVALID_PARAMS,
+                        "_meta must state the version of the protocol.");
         else
           methods[i].run (request);
         return;

@@ -16,8 +16,7 @@ typedef struct
 } RunState;
 
 /* (transfer full) DEVICE or OUT_OF_MEMORY if a hyper-parameter cannot be read. */
-char *
-run_state_to_text (const RunState *self, const TrainProgress *progress, gint64 events_length, GError **error);
+char *run_state_to_text (const RunState *self, const TrainProgress *progress, gint64 events_length, GError **error);
 /* Reads the newest valid checkpoint of the run in a folder: state.json is checked completely before anything changes,
  * then weights and optimiser are loaded. A damaged checkpoint is skipped with a note. If there is none, the run begins
  * again, and progress stays as it is. last: of step `last` or before; 0: any. DATA if none of them is valid. */
