@@ -10,7 +10,8 @@
 
 /* The parameters of a run that are broadcast to the ranks: graph, its folder, device, out, resume, the file of the
  * common trace; threads, epochs, batch size, lr, seed, resume_step. */
-#define RUN_TYPE "(msmsmsmsmsmsixxdxx)"
+#define MOST_BYTES 200000000 /* of a run: a graph has at most 64 MB */
+#define RUN_TYPE   "(msmsmsmsmsmsixxdxx)"
 
 static struct
 {
@@ -87,18 +88,21 @@ receive_run (LoomComm *comm, GError **error)
   LoomMessage message = { "" };
   gint64 n = 0;
   LoomStatus status = comm->broadcast (comm, &n, sizeof n, 0, &message);
-  char *bytes = status == LOOM_STATUS_OK && n > 0 ? g_malloc ((gsize)n) : NULL;
+  char *bytes = status == LOOM_STATUS_OK && n > 0 && n <= MOST_BYTES ? g_malloc ((gsize)n) : NULL;
 
   if (bytes != NULL)
     status = comm->broadcast (comm, bytes, n, 0, &message);
   if (status != LOOM_STATUS_OK)
     loom_error_of_ranks (message.text, error);
+  else if (n > MOST_BYTES)
+    g_set_error (error, LOOM_ERROR, LOOM_ERROR_DIST, "Rank 0 has sent a run of %" G_GINT64_FORMAT " bytes.", n);
   if (status != LOOM_STATUS_OK || bytes == NULL)
     {
       g_free (bytes);
       return NULL;
     }
-  return g_variant_ref_sink (g_variant_new_from_data (G_VARIANT_TYPE (RUN_TYPE), bytes, (gsize)n, TRUE, g_free, bytes));
+  return g_variant_ref_sink (
+      g_variant_new_from_data (G_VARIANT_TYPE (RUN_TYPE), bytes, (gsize)n, FALSE, g_free, bytes));
 }
 
 static LoomTrainer *

@@ -156,9 +156,9 @@ pass_reason (LoomComm *comm, int from, const GError *why_not, gboolean *speaks, 
     fail (comm, &message, speaks, why_not == NULL ? error : NULL);
   else if (why_not == NULL)
     {
-      g_autofree char *text = g_utf8_make_valid (reason.text, -1);
+      g_autofree char *text = g_utf8_make_valid (reason.text, (gssize)strnlen (reason.text, sizeof reason.text));
 
-      g_set_error (error, LOOM_ERROR, reason.code, "Rank %d: %s", from, text);
+      g_set_error (error, LOOM_ERROR, reason.code, "Rank %d: %s", from, *text != '\0' ? text : "it cannot begin.");
     }
 }
 
@@ -178,6 +178,18 @@ name_parts (guint64 parts, const char *const *names, guint n)
   return g_string_free (text, FALSE);
 }
 
+/* The first rank that has named itself, whose own number this is; comm->size: none has. */
+static gboolean
+find_first (LoomComm *comm, gint64 own, gint64 *first, LoomMessage *message)
+{
+  if (comm->all_reduce (comm, &own, first, 1, LOOM_I64, LOOM_REDUCE_MIN, message) != LOOM_STATUS_OK)
+    return FALSE;
+  if (*first >= 0 && *first <= own && (*first == own || *first != comm->rank))
+    return TRUE;
+  g_strlcpy (message->text, "The ranks have exchanged numbers that are not of a rank.", sizeof message->text);
+  return FALSE;
+}
+
 /* Finds the first rank that would do something other than rank 0, and the difference, on all ranks. TRUE: all are about
  * to do the same. */
 static gboolean
@@ -194,7 +206,7 @@ is_same (LoomComm *comm, const guint64 *what, const char *const *names, guint n,
     parts |= (guint64)(first[i] != what[i]) << i;
   own = parts != 0 ? comm->rank : comm->size;
   differs = parts != 0;
-  ok = ok && comm->all_reduce (comm, &own, &least, 1, LOOM_I64, LOOM_REDUCE_MIN, &message) == LOOM_STATUS_OK;
+  ok = ok && find_first (comm, own, &least, &message);
   if (ok && least == comm->size)
     return TRUE;
   ok = ok && comm->all_reduce (comm, &differs, &others, 1, LOOM_I64, LOOM_REDUCE_SUM, &message) == LOOM_STATUS_OK
@@ -214,7 +226,7 @@ loom_dist_agree (LoomComm *comm, const GError *why_not, const guint64 *what, con
   gint64 own = why_not == NULL ? comm->size : comm->rank, least;
   LoomMessage message = { "" };
 
-  if (comm->all_reduce (comm, &own, &least, 1, LOOM_I64, LOOM_REDUCE_MIN, &message) != LOOM_STATUS_OK)
+  if (!find_first (comm, own, &least, &message))
     return fail (comm, &message, speaks, error);
   *speaks = least == comm->rank || (least == comm->size && comm->rank == 0);
   if (least < comm->size)

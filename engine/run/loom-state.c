@@ -404,6 +404,21 @@ gather (LoomState *state, LoomMeshAxis along, const void *own, void *all, gint64
          || loom_error_of_ranks (message.text, error);
 }
 
+/* TRUE if the pieces of n ranks are all of these bytes. */
+static gboolean
+is_whole (const gint64 *bytes, int n, gsize all)
+{
+  gsize sum = 0;
+
+  for (int k = 0; k < n; k++)
+    {
+      if (bytes[k] < 0 || (gsize)bytes[k] > all - sum)
+        return FALSE;
+      sum += (gsize)bytes[k];
+    }
+  return sum == all;
+}
+
 /* Broadcasts a slot that one stage stores to all ranks, which know neither the stage nor the size. */
 static LoomTensor *
 gather_placed (LoomState *state, const StateSlot *s, const LoomTensor *own, GError **error)
@@ -418,9 +433,13 @@ gather_placed (LoomState *state, const StateSlot *s, const LoomTensor *own, GErr
     return NULL;
   for (int r = 0; r < comm->size; r++)
     word[r] = sizeof here;
-  if (comm->all_gather (comm, &here, bytes, word, &message) == LOOM_STATUS_OK
-      && comm->all_gather (comm, own->data, all->data, bytes, &message) == LOOM_STATUS_OK)
-    return g_steal_pointer (&all);
+  if (comm->all_gather (comm, &here, bytes, word, &message) == LOOM_STATUS_OK)
+    {
+      if (!is_whole (bytes, comm->size, all->bytes))
+        return loom_refuse_null (error, LOOM_ERROR_DIST, "The ranks do not have %s whole.", s->name);
+      if (comm->all_gather (comm, own->data, all->data, bytes, &message) == LOOM_STATUS_OK)
+        return g_steal_pointer (&all);
+    }
   loom_error_of_ranks (message.text, error);
   return NULL;
 }

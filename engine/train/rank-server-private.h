@@ -67,6 +67,8 @@ struct _RankServer
   LoomStaleness staleness;
 };
 
+/* The sentence of another rank, as UTF-8. (transfer full) */
+char *rank_server_why (const char why[WHY_BYTES]);
 /* Appends the values of these slots. */
 gboolean rank_server_append (RankServer *s, const GPtrArray *names, GByteArray *to, GError **error);
 /* Sets slots number first to end of names to the values at `from`. */

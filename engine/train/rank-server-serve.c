@@ -2,7 +2,7 @@
  * answers the ranks that may continue. */
 #include "engine/train/rank-server-private.h"
 
-#include "engine/core/loom-error.h"
+#include "engine/core/loom-refuse.h"
 
 #include <string.h>
 
@@ -10,6 +10,16 @@ static const Push *
 head_of (const Member *member)
 {
   return (const Push *)member->push->data;
+}
+
+/* A rank pushes the batches of its round in order, computed with weights that it has received. */
+static gboolean
+check_push (const RankServer *s, int k, GError **error)
+{
+  const Push *push = head_of (&s->member[k]);
+
+  return (push->batch == s->member[k].batch && push->version >= 0 && push->version <= s->version)
+         || loom_refuse (error, LOOM_ERROR_DIST, "Rank %d has pushed gradients of another batch.", k + 1);
 }
 
 static const guint8 *
@@ -253,11 +263,15 @@ take (RankServer *s, int k, GError **error)
 
   if (push->code >= 0)
     {
+      g_autofree char *why = rank_server_why (push->why);
+
       member->over = TRUE;
       s->owner.failure->place.weights_overflow = push->overflows;
-      g_set_error (error, LOOM_ERROR, push->code, "Rank %d: %s", k + 1, push->why);
+      g_set_error (error, LOOM_ERROR, push->code, "Rank %d: %s", k + 1, why);
       return FALSE;
     }
+  if (!check_push (s, k, error))
+    return FALSE;
   if (push->wants)
     end_early (s);
   member->batch++;

@@ -59,6 +59,12 @@ rank_server_staleness (const RankServer *s)
   return s->staleness;
 }
 
+char *
+rank_server_why (const char why[WHY_BYTES])
+{
+  return g_utf8_make_valid (why, (gssize)strnlen (why, WHY_BYTES));
+}
+
 /* ---- values of slots as bytes ---------------------------------------------------- */
 
 gboolean
@@ -274,6 +280,9 @@ train (RankServer *s, gint64 end, GError **error)
         return TRUE;
       if (!rank_server_set (s, s->pulled, 0, s->pulled->len, bytes + sizeof answer, error))
         return FALSE;
+      /* The server may end the round earlier, but not later. */
+      if (answer.end > last)
+        return loom_refuse (error, LOOM_ERROR_DIST, "Rank 0 has sent an end of the round that is after its end.");
       version = answer.version;
       end = answer.end;
     }
@@ -309,6 +318,8 @@ settle (RankServer *s, GError *failure, GError **error)
       || !rank_group_broadcast (s->group, bytes, s->metric_bytes + s->answer_bytes - sizeof (Answer), error)
       || !rank_group_broadcast (s->group, &s->version, sizeof s->version, error))
     return FALSE;
+  if (outcome.batch < 0 || outcome.batch > s->owner.data->steps_per_epoch || outcome.step < outcome.batch)
+    return loom_refuse (error, LOOM_ERROR_DIST, "Rank 0 has sent a step that is not of this epoch.");
   progress->step = outcome.step;
   progress->batch = outcome.batch;
   progress->loss_sum = outcome.loss_sum;
@@ -319,8 +330,8 @@ settle (RankServer *s, GError *failure, GError **error)
   if (outcome.code < 0)
     return TRUE;
   /* All exit with the same status, because a launcher reports the first one. */
-  g_set_error_literal (error, LOOM_ERROR, outcome.code == LOOM_ERROR_NAN ? LOOM_ERROR_NAN : LOOM_ERROR_DIST,
-                       outcome.why);
+  g_autofree char *why = rank_server_why (outcome.why);
+  g_set_error_literal (error, LOOM_ERROR, outcome.code == LOOM_ERROR_NAN ? LOOM_ERROR_NAN : LOOM_ERROR_DIST, why);
   return FALSE;
 }
 
@@ -335,6 +346,8 @@ rank_server_round (RankServer *s, const RankServerOwner *owner, gint64 steps, GE
   prepare (s);
   if (!rank_group_broadcast (s->group, &end, sizeof end, error))
     return FALSE;
+  if (end > owner->data->steps_per_epoch)
+    return loom_refuse (error, LOOM_ERROR_DIST, "Rank 0 has sent an end of the round that is after that of the epoch.");
   if (!rank_group_is_first (s->group))
     return train (s, end, error) && settle (s, NULL, error);
   if (!rank_server_serve (s, end, &failure, error))

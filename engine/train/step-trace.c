@@ -9,14 +9,16 @@
 #include "engine/core/loom-os.h"
 
 #include "engine/core/loom-atomic-file.h"
+#include "engine/core/loom-refuse.h"
 #include "engine/train/loom-step.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define WARM   5 /* steps before the one that is recorded for a file */
-#define CLOCKS 9 /* number of barriers by which clocks of several machines are compared */
+#define MOST_BYTES 1000000000 /* of the traces of all ranks */
+#define WARM       5          /* steps before the one that is recorded for a file */
+#define CLOCKS     9          /* number of barriers by which clocks of several machines are compared */
 
 static const char nothing[] = "{\"traceEvents\":[]}";
 
@@ -215,6 +217,20 @@ compare_clocks (LoomComm *comm, gint64 *ahead, GError **error)
   return TRUE;
 }
 
+/* FALSE: the ranks do not have these numbers of bytes, of whole spans. */
+static gboolean
+add_bytes (const int64_t *bytes, int n, int64_t *sum)
+{
+  *sum = 0;
+  for (int k = 0; k < n; k++)
+    {
+      if (bytes[k] < 0 || bytes[k] > MOST_BYTES || bytes[k] % (int64_t)sizeof (LoomTraceSpan) != 0)
+        return FALSE;
+      *sum += bytes[k];
+    }
+  return *sum <= MOST_BYTES;
+}
+
 /* The spans of all ranks, in order. */
 static GArray *
 gather_spans (StepTrace *self, GError **error)
@@ -223,15 +239,15 @@ gather_spans (StepTrace *self, GError **error)
   GArray *own = self->lanes;
   g_autofree int64_t *bytes = g_new0 (int64_t, (gsize)comm->size), *eight = g_new (int64_t, (gsize)comm->size);
   g_autoptr (GArray) all = g_array_new (FALSE, FALSE, sizeof (LoomTraceSpan));
-  int64_t mine = (int64_t)(own->len * sizeof (LoomTraceSpan)), sum = 0;
+  int64_t mine = (int64_t)(own->len * sizeof (LoomTraceSpan)), sum;
   LoomMessage message = { "" };
 
   for (int k = 0; k < comm->size; k++)
     eight[k] = sizeof mine;
   if (!rank_group_check (comm->all_gather (comm, &mine, bytes, eight, &message), &message, error))
     return NULL;
-  for (int k = 0; k < comm->size; k++)
-    sum += bytes[k];
+  if (!add_bytes (bytes, comm->size, &sum))
+    return loom_refuse_null (error, LOOM_ERROR_DIST, "The traces of the ranks are larger than 1 GB.");
   g_array_set_size (all, (guint)(sum / (int64_t)sizeof (LoomTraceSpan)));
   if (!rank_group_check (comm->all_gather (comm, own->data, all->data, bytes, &message), &message, error))
     return NULL;

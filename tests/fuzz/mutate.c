@@ -371,12 +371,25 @@ mutate_protobuf (const FuzzReader *self, guint8 *data, gsize size, gsize most, g
   return out->len;
 }
 
+/* Changes up to 16 bytes in place, or all that follow a place are lost. */
+static gsize
+mutate_fixed (const FuzzReader *self, guint8 *data, gsize size, gsize most, guint seed, FuzzChange change)
+{
+  const gsize at = draw (&seed) % size, n = MIN (1 + draw (&seed) % 16, size - at);
+  g_autofree guint8 *piece = g_memdup2 (data + at, n);
+
+  if (draw (&seed) % 32 == 0)
+    return at;
+  memcpy (data + at, piece, MIN (n, change (piece, n, n, seed)));
+  return size;
+}
+
 gsize
 fuzz_mutate (const FuzzReader *self, guint8 *data, gsize size, gsize most, guint seed, FuzzChange change)
 {
   static gsize (*const forms[]) (const FuzzReader *, guint8 *, gsize, gsize, guint, FuzzChange) = {
-    [FUZZ_ZIP] = mutate_zip, [FUZZ_PROTOBUF] = mutate_protobuf, [FUZZ_LENGTH] = mutate_header,
-    [FUZZ_PNG] = mutate_png, [FUZZ_TAR] = mutate_tar,           [FUZZ_FOOTER] = mutate_footer,
+    [FUZZ_ZIP] = mutate_zip, [FUZZ_PROTOBUF] = mutate_protobuf, [FUZZ_LENGTH] = mutate_header, [FUZZ_PNG] = mutate_png,
+    [FUZZ_TAR] = mutate_tar, [FUZZ_FOOTER] = mutate_footer,     [FUZZ_FIXED] = mutate_fixed,
   };
   guint own = seed;
 

@@ -3,6 +3,7 @@
 #include "tests/fuzz/readers.h"
 
 #include <glib/gstdio.h>
+#include <json-glib/json-glib.h>
 #include <string.h>
 
 #include "engine/data/loom-csv-guess.h"
@@ -36,6 +37,7 @@ static const Case cases[] = {
   { "text", { "path", "t.txt", "context", "2", "unit", "bpe", "merges", "m.txt", NULL }, "m.txt" },
   { "text", { "path", "t.txt", "context", "2", "unit", "tokenizer", "tokenizer", "t.json", NULL }, "t.json" },
   { "text", { "path", "t.txt", "context", "2", "unit", "tokenizer", "tokenizer", "u.json", NULL }, "u.json" },
+  { "text", { "path", "t.txt", "context", "2", "unit", "tokenizer", "tokenizer", "t.model", NULL }, "t.model" },
   { "pairs", { "path", "p.tsv", NULL }, "p.tsv" },
   { "boxes", { "path", "pictures/cat", "annotations", "coco.json", "size", "4", NULL }, "coco.json" },
   { "boxes", { "path", "voc", "size", "4", NULL }, "voc/Annotations/1.xml" },
@@ -64,6 +66,27 @@ copy_file (const char *from, const char *name)
 
   g_assert_true (g_file_get_contents (path, &content, &n, NULL));
   fuzz_write (name, content, n);
+}
+
+/* The model of SentencePiece in a case of tests/data/tokenizers. */
+static GBytes *
+read_model (const char *from)
+{
+  g_autofree char *path = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests/data/tokenizers", from, NULL);
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  guchar *model;
+  gsize n;
+
+  g_assert_true (json_parser_load_from_file (parser, path, NULL));
+  model = g_base64_decode (
+      json_object_get_string_member (json_node_get_object (json_parser_get_root (parser)), "model"), &n);
+  return g_bytes_new_take (model, n);
+}
+
+static void
+add_models (const FuzzReader *self, GPtrArray *seeds)
+{
+  g_ptr_array_add (seeds, read_model ("sentencepiece-bpe.json"));
 }
 
 /* A header and numbers of this type. */
@@ -121,6 +144,8 @@ write_files (void)
               "{\"pre_tokenizer\":{\"type\":\"Metaspace\"},\"normalizer\":{\"type\":\"Precompiled\","
               "\"precompiled_charsmap\":\"BAAAAAAAAABhAAA=\"},\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":"
               "[[\"a\",-1.5],[\"\u2581\",-2]]}}");
+  g_autoptr (GBytes) model = read_model ("sentencepiece-unigram.json");
+  fuzz_write ("t.model", g_bytes_get_data (model, NULL), g_bytes_get_size (model));
   write_text ("m.txt", "#version: 0.2\nt h\nth e\na t\nĠ the\n");
   write_text ("p.tsv", "a cat\tune chatte\na dog\tun chien\nthe dog\tle chien\n");
   fuzz_write ("pictures/cat/1.bmp", bmp, sizeof bmp);
@@ -293,6 +318,7 @@ const FuzzReader fuzz_data_readers[] = {
   DATA ("merges", FUZZ_WORDS, "m.txt", .words = text_words),
   DATA ("tokenizer", FUZZ_WORDS, "t.json", .seeds = { "tests/data/tokenizers .json" }),
   DATA ("unigram", FUZZ_WORDS, "u.json"),
+  DATA ("sentencepiece", FUZZ_PROTOBUF, "t.model", .add = add_models),
   DATA ("pairs", FUZZ_WORDS, "p.tsv", .words = text_words),
   DATA ("coco", FUZZ_WORDS, "coco.json"),
   DATA ("voc", FUZZ_WORDS, "voc/Annotations/1.xml", .words = xml_words),

@@ -45,6 +45,17 @@ make_run (void)
     fuzz_write (others[i][0], others[i][1], strlen (others[i][1]));
 }
 
+const char *
+fuzz_run (void)
+{
+  static char *run;
+
+  make_run ();
+  if (run == NULL)
+    run = path_of ("run");
+  return run;
+}
+
 static void
 read_run (const char *run)
 {

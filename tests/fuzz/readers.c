@@ -308,7 +308,8 @@ const FuzzReader fuzz_plain_readers[] = {
 
 /* ---- all -------------------------------------------------------------- */
 
-static const FuzzReader *const lists[] = { fuzz_plain_readers, fuzz_data_readers, fuzz_run_readers };
+static const FuzzReader *const lists[] = { fuzz_plain_readers, fuzz_data_readers, fuzz_run_readers,
+                                           fuzz_agent_readers, fuzz_bus_readers,  fuzz_rank_readers };
 
 const FuzzReader *
 fuzz_reader_next (const FuzzReader *before)
@@ -380,6 +381,8 @@ fuzz_reader_seeds (const FuzzReader *self)
       if (g_file_get_contents (path, &content, &n, NULL))
         g_ptr_array_add (seeds, g_bytes_new_take (content, n));
     }
+  if (self->add != NULL)
+    self->add (self, seeds);
   if (seeds->len == 0)
     g_ptr_array_add (seeds, g_bytes_new_static ("", 0));
   return seeds;

@@ -13,7 +13,8 @@ typedef enum
   FUZZ_LENGTH,   /* the length of a JSON header, 8 bytes before it */
   FUZZ_PNG,      /* checksums of chunks */
   FUZZ_TAR,      /* checksums of headers */
-  FUZZ_FOOTER    /* the length of the footer at the end of a Parquet file */
+  FUZZ_FOOTER,   /* the length of the footer at the end of a Parquet file */
+  FUZZ_FIXED     /* the place of what follows: bytes change, and none is added or removed, except at the end */
 } FuzzForm;
 
 typedef struct _FuzzReader FuzzReader;
@@ -30,11 +31,14 @@ struct _FuzzReader
   const char *const *words; /* for FUZZ_WORDS and texts in other forms; NULL: those of JSON */
   const char *file;         /* of data sets and runs: the file that has the bytes, which is an input to begin with */
   void (*prepare) (void);   /* writes the other files that they need; call before run() */
+  void (*add) (const FuzzReader *self, GPtrArray *seeds); /* further inputs to begin with */
 };
 
 /* The reader after another one; NULL: the first, and after the last. */
 const FuzzReader *fuzz_reader_next (const FuzzReader *before);
-extern const FuzzReader fuzz_data_readers[], fuzz_run_readers[], fuzz_plain_readers[]; /* end without a name */
+/* These end without a name. */
+extern const FuzzReader fuzz_data_readers[], fuzz_run_readers[], fuzz_plain_readers[], fuzz_agent_readers[],
+    fuzz_bus_readers[], fuzz_rank_readers[];
 
 /* The program ends if there is none of the name. */
 const FuzzReader *fuzz_reader_find (const char *name);
@@ -43,6 +47,8 @@ GPtrArray *fuzz_reader_seeds (const FuzzReader *self);
 /* The folder in which files are put, made at the first call; removed by the second function. */
 const char *fuzz_folder (void);
 void fuzz_folder_remove (void);
+/* The folder of a run that was trained there. */
+const char *fuzz_run (void);
 /* Replaces a file in that folder, without waiting for the disk. */
 void fuzz_write (const char *name, gconstpointer data, gsize n);
 

@@ -31,13 +31,15 @@ fi
 instrumented="-fsanitize=fuzzer,address -fprofile-instr-generate -fcoverage-mapping"
 # shellcheck disable=SC2086
 flags="-std=gnu11 -gline-tables-only -O1 -w -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DG_LOG_USE_STRUCTURED -DLOOM_VERSION=\"fuzz\"
-  -DGETTEXT_PACKAGE=\"gradloom\" -I$root -I$build -I$build/engine -I$build/engine/onnx $(pkg-config --cflags $packages)"
+  -DGETTEXT_PACKAGE=\"gradloom\" -I$root -I$build -I$build/data -I$root/ui -I$build/engine -I$build/engine/onnx $(pkg-config --cflags $packages)"
 # Compiling and linking take a fifth less with it, and with lines alone.
 linker=
 ! command -v ld.lld > /dev/null || linker=-fuse-ld=lld
 
-sources=$(cd "$root" && echo tests/fuzz/[!t]*.c app/remote-stream.c ui/document/studio-journal.c engine/train/run-restore.c \
-  engine/train/*-pack.c engine/train/run-folder.c engine/plan/cost-table-file.c engine/dist/loom-launch-log.c engine/run/state-file.c)
+sources=$(cd "$root" && echo tests/fuzz/[!t]*.c app/mcp-*.c app/remote-stream.c ui/document/studio-journal.c \
+  app/worker/worker-methods.c app/worker/worker-pace.c app/worker/worker-predict.c app/worker/worker-s[nt]*.c ui/settings/*.c \
+  engine/train/run-restore.c engine/train/*-pack.c engine/train/run-folder.c engine/train/rank-*.c engine/train/step-trace.c \
+  engine/plan/cost-table-file.c engine/dist/*.c engine/run/state-file.c engine/run/loom-state.c)
 for box in $boxes; do
   sources="$sources $(cd "$root" && find "engine/$box" -name '*.c' ! -name '*-absent.c' | sort | tr '\n' ' ')"
 done
@@ -50,7 +52,7 @@ done | sort -u | xargs -P "$(nproc)" -I{} sh -c '
   object=$1/objects/$(printf %s "$2" | tr / _).o
   $3 -c "$4/$2" -o "$object" 2>> "$1/compile.log" || case $2 in tests/*) exit 255;; esac' sh "$work" {} \
   "$clang $instrumented $flags" "$root"
-archives=$(find "$build/engine" "$build/kernels" -name '*.a' ! -path '*/cuda/*' ! -path '*/api/*' | sort | tr '\n' ' ')
+archives=$(find "$build/engine" "$build/kernels" "$build/data" "$build/app/shared" -name '*.a' ! -path '*/cuda/*' ! -path '*/api/*' | sort | tr '\n' ' ')
 # shellcheck disable=SC2046,SC2086
 "$clang" $instrumented $linker "$work"/objects/*.o -Wl,--start-group $archives -Wl,--end-group $(pkg-config --libs $packages) \
   ${ONEDNN_LIBS:--ldnnl} -lgomp -lm -ldl -lpthread -o "$work/fuzz"
