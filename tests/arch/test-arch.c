@@ -131,7 +131,7 @@ static const ArchRule rules[] = {
     { NULL } },
   { "ui/charts", { "ui/scene/", "ui/drawing/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },
   { "ui/canvas",
-    { "ui/scene/", "ui/layout/", "ui/drawing/", "ui/document/", "engine/loom.h" },
+    { "ui/scene/", "ui/layout/", "ui/drawing/", "ui/document/", "ui/charts/", "engine/loom.h" },
     { "cuda", "libxml/" },
     { NULL } },
   { "ui/palette",

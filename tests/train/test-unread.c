@@ -1,5 +1,5 @@
 /* Scalars of the state that cannot be read, because there is no memory for them, and a log whose length cannot: what
- * needs them reports that, and does not go on with other numbers. A program of its own, in which calloc() of such a
+ * needs them reports that, and calculates with no other numbers. A program of its own, in which calloc() of such a
  * tensor fails on request. */
 #include "engine/core/loom-os.h"
 #include "engine/loom-lab.h"
