@@ -3,7 +3,7 @@
 # On Debian and its relatives missing packages are installed; elsewhere, and for packages that apt does not know, what is
 # missing is listed, because guessing another distribution's names would fail later and less clearly.
 
-packages_build="meson ninja-build pkg-config gcc libc6-dev libglib2.0-dev libxml2-dev libjson-glib-dev libzip-dev libpng-dev libjpeg-dev libwebp-dev libtiff-dev libzstd-dev libsnappy-dev libgdk-pixbuf-2.0-dev libdnnl-dev
+packages_build="meson ninja-build pkg-config gcc libc6-dev libglib2.0-dev libxml2-dev libjson-glib-dev libzip-dev libpng-dev libjpeg-dev libwebp-dev libtiff-dev libdeflate-dev libzstd-dev libsnappy-dev libgdk-pixbuf-2.0-dev libdnnl-dev
  libopenmpi-dev libgtk-4-dev libadwaita-1-dev libcmark-dev librsvg2-dev libpango1.0-dev libxml2-utils libprotobuf-c-dev protobuf-c-compiler libonnx-dev gettext shared-mime-info"
 packages_use="openmpi-bin dataset-fashion-mnist adwaita-icon-theme librsvg2-common fonts-dejavu-core"
 packages_test="python3 python3-numpy xvfb xdotool imagemagick dbus-daemon at-spi2-core procps clang libclang-rt-dev
@@ -75,7 +75,7 @@ list_missing () {
   the program $tool"
   done
   if command -v pkg-config > /dev/null; then
-    for pair in "glib-2.0 2.74" "gio-unix-2.0 2.74" "libxml-2.0 2.9" "json-glib-1.0 1.6" "libzip 1.7" "libpng 1.6" "libjpeg 1.5" "libwebp 1.0" "libtiff-4 4.5" "libzstd 1.4" "snappy 1.1" "gdk-pixbuf-2.0 2.42" "gtk4 4.8" "libadwaita-1 1.2" "libcmark 0.30" "librsvg-2.0 2.48" "pangocairo 1.50"; do
+    for pair in "glib-2.0 2.74" "gio-unix-2.0 2.74" "libxml-2.0 2.9" "json-glib-1.0 1.6" "libzip 1.7" "libpng 1.6" "libjpeg 1.5" "libwebp 1.0" "libtiff-4 4.5" "libdeflate 1.14" "libzstd 1.4" "snappy 1.1" "gdk-pixbuf-2.0 2.42" "gtk4 4.8" "libadwaita-1 1.2" "libcmark 0.30" "librsvg-2.0 2.48" "pangocairo 1.50"; do
       # shellcheck disable=SC2086
       set -- $pair
       pkg-config --atleast-version="$2" "$1" || lacking="$lacking

@@ -1,6 +1,10 @@
 /* A GConverter that restarts GLib's decompressor at each member of a gzip file. */
 #include "engine/data/loom-gunzip.h"
 
+#include <libdeflate.h>
+
+#include "engine/core/loom-file.h"
+
 struct _LoomGunzip
 {
   GObject parent;
@@ -87,4 +91,26 @@ GConverter *
 loom_gunzip_new (void)
 {
   return g_object_new (loom_gunzip_get_type (), NULL);
+}
+
+GBytes *
+loom_gunzip_whole (const char *path, gsize length)
+{
+  g_autoptr (GMappedFile) file = loom_file_map (path, NULL);
+  struct libdeflate_decompressor *decompressor = libdeflate_alloc_decompressor ();
+  g_autofree char *whole = g_try_malloc (length);
+  const gsize n_packed = file != NULL ? g_mapped_file_get_length (file) : 0;
+  gsize at = 0, n = 0, n_read, n_written;
+
+  while (whole != NULL && decompressor != NULL && at < n_packed && n < length
+         && libdeflate_gzip_decompress_ex (decompressor, g_mapped_file_get_contents (file) + at, n_packed - at,
+                                           whole + n, length - n, &n_read, &n_written)
+                == LIBDEFLATE_SUCCESS)
+    {
+      at += n_read;
+      n += n_written;
+    }
+  if (decompressor != NULL)
+    libdeflate_free_decompressor (decompressor);
+  return whole != NULL && n == length ? g_bytes_new_take (g_steal_pointer (&whole), length) : NULL;
 }

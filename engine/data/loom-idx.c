@@ -1,7 +1,7 @@
 /* Reads IDX files.
  *
- * Bytes are decompressed straight into the tensor that keeps them and are converted only when a batch is read; other
- * types are converted once. */
+ * Bytes are decompressed straight into the memory that the tensor keeps and are converted only when a batch is read;
+ * other types are converted once. */
 #include "engine/data/loom-idx.h"
 
 #include <gio/gio.h>
@@ -159,13 +159,22 @@ load (const char *path, LoomDType other, GError **error)
 {
   g_autoptr (GInputStream) stream = open_stream (path, error);
   g_autoptr (LoomTensor) t = NULL;
+  g_autoptr (GBytes) whole = NULL;
   gint64 dims[LOOM_SHAPE_MAX_RANK];
+  gsize head, n = 1;
   guint type;
   int rank;
 
   if (stream == NULL || !read_header (stream, path, &type, &rank, dims, error)
       || !check_size (stream, path, type, rank, dims, error))
     return NULL;
+  head = 4 + 4 * (gsize)rank;
+  for (int d = 0; d < rank; d++)
+    n *= (gsize)dims[d];
+  if (type == UNSIGNED_BYTES && G_IS_CONVERTER_INPUT_STREAM (stream))
+    whole = loom_gunzip_whole (path, head + n);
+  if (whole != NULL)
+    return loom_tensor_new_from_bytes (LOOM_U8, rank, dims, whole, head);
   t = loom_tensor_new (type == UNSIGNED_BYTES ? LOOM_U8 : other, rank, dims, error);
   if (t == NULL
       || !(type == UNSIGNED_BYTES ? read_exactly (stream, path, t->data, t->bytes, error)

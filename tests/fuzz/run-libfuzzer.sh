@@ -9,7 +9,7 @@ set -eu
 clang=$1 root=$2 build=$3 work=$4 runs=$5 boxes=$6 readers=$7
 export LC_ALL=C.UTF-8 G_SLICE=always-malloc G_DEBUG=fatal-warnings GRADLOOM_SOURCE_ROOT="$root"
 packages="glib-2.0 gmodule-no-export-2.0 gio-2.0 gio-unix-2.0 libxml-2.0 json-glib-1.0 gdk-pixbuf-2.0 libzip libpng libjpeg libwebp libtiff-4
-  libzstd snappy libprotobuf-c"
+  libzstd snappy libdeflate libprotobuf-c"
 
 if [ -z "$clang" ]; then
   echo "There is no clang, whose libFuzzer guides inputs by coverage."
