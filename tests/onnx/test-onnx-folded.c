@@ -306,6 +306,41 @@ test_folded_integers (void)
     }
 }
 
+/* A band of 1100 positions, repeated for every sample, is computed for one sample. */
+static void
+test_folded_band (void)
+{
+  enum
+  {
+    N = 1100
+  };
+  static const gint64 row[] = { 1, 1, N, 1 }, column[] = { 1, 1, 1, N }, x[] = { -1, 1, N, N }, zero = 0, far = 7;
+  GByteArray *g = g_byte_array_new (), *shape = node ("Shape", "", "x", "batch"),
+             *sizes = node ("Concat", "", "batch one", "sizes");
+
+  put_part (g, 5, shaped_numbers ("rows", 4, row, 0));
+  put_part (g, 5, shaped_numbers ("columns", 4, column, 0));
+  put_part (g, 5, numbers ("one", 1, 3, row + 1));
+  put_part (g, 5, numbers ("zero", 0, 1, &zero));
+  put_part (g, 5, numbers ("far", 0, 1, &far));
+  put_part (g, 5, tensor ("none", 0, NULL, 1, 0));
+  put_attribute (shape, "end", 1);
+  put_attribute (sizes, "axis", 0);
+  put_part (g, 1, shape);
+  put_part (g, 1, sizes);
+  put_part (g, 1, node ("Expand", "", "rows sizes", "places"));
+  put_part (g, 1, node ("Sub", "", "places columns", "apart"));
+  put_part (g, 1, node ("GreaterOrEqual", "", "apart zero", "after"));
+  put_part (g, 1, node ("LessOrEqual", "", "apart far", "near"));
+  put_part (g, 1, node ("And", "", "after near", "both"));
+  put_part (g, 1, node ("Where", "", "both x none", "y"));
+  put_part (g, 11, port ("x", 4, x));
+  put_part (g, 12, port ("y", 4, x));
+  g_autofree char *xml = written (model (g, 17));
+  if (strstr (xml, "shape=\"1,1,1100,1100\" dtype=\"bool\"") == NULL || strstr (xml, "op=\"le\"") != NULL)
+    g_error ("the band is not folded:\n%s", xml);
+}
+
 /* What may leave its type's range while the model runs is brought back into it. */
 static void
 test_small_integers (void)
@@ -477,6 +512,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/onnx-reader/folded-slices", test_folded_slices);
   g_test_add_func ("/onnx-reader/folded-integers", test_folded_integers);
   g_test_add_func ("/onnx-reader/folded-comparisons", test_folded_comparisons);
+  g_test_add_func ("/onnx-reader/folded-band", test_folded_band);
   g_test_add_func ("/onnx-reader/small-integers", test_small_integers);
   g_test_add_func ("/onnx-reader/loop-types", test_loop_types);
   return g_test_run ();
