@@ -3,6 +3,7 @@
  *
  * Each node that was just imported is compared with the last node of each pattern. A pattern is recovered only if the
  * operator computes the same numbers, apart from rounding; nodes that nothing else reads are not written. */
+#include "engine/onnx/onnx-constant.h"
 #include "engine/onnx/onnx-data-free.h"
 #include "engine/ops/loom-table.h"
 
@@ -321,6 +322,9 @@ untransposed (OnnxCtx *c, const OnnxWire *wire)
   return loom_shape_equal (&k->type.shape, &shape) ? k : onnx_reshape (c, k, &shape);
 }
 
+/* What is added to scores, or replaces them, so that their exponential is 0. */
+#define VERY_LOW (-10000)
+
 /* TRUE if a mask depends on no data and lets each position attend to itself and those before: up to the diagonal of
  * [1, 1, T, T] true, or 0, and above it false, or −∞ or a very low number. */
 static gboolean
@@ -339,7 +343,7 @@ is_causal_mask (OnnxCtx *c, const OnnxWire *mask)
       double value = loom_tensor_get (t, i);
       gboolean takes_part = is_bool ? value != 0 : value == 0;
 
-      if (i % n <= i / n ? !takes_part : takes_part || (!is_bool && !(value <= -10000)))
+      if (i % n <= i / n ? !takes_part : takes_part || (!is_bool && !(value <= VERY_LOW)))
         return FALSE;
     }
   return TRUE;
@@ -388,6 +392,54 @@ masked_scores (OnnxCtx *c, const OnnxWire *wire, const OnnxWire **mask)
   return NULL;
 }
 
+/* The pairs [1, 1, T, S] that take part by a condition and by a mask that is added (which may be NULL), if neither
+ * depends on data, and each row has one; else NULL. */
+static const OnnxWire *
+joined_mask (OnnxCtx *c, const OnnxWire *condition, const OnnxWire *added)
+{
+  const LoomTensor *a = onnx_data_free_value (c->all, condition);
+  const LoomTensor *b = a != NULL && added != NULL ? onnx_data_free_value (c->all, added) : NULL;
+  g_autoptr (LoomTensor) pairs = NULL;
+  gint64 last = -1;
+
+  if (a == NULL || a->rank != 4 || a->dim[2] * a->dim[3] != a->count || (added != NULL && b == NULL)
+      || (b != NULL && (b->rank != 4 || b->count != a->count || b->dim[3] != a->dim[3])))
+    return NULL;
+  pairs = onnx_tensor_new (c, LOOM_BOOL, 4, a->dim);
+  for (gint64 i = 0; pairs != NULL && i < a->count; i++)
+    {
+      const double more = b != NULL ? loom_tensor_get (b, i) : 0;
+
+      if (more != 0 && !(more <= VERY_LOW))
+        return NULL;
+      loom_tensor_set (pairs, i, loom_tensor_get (a, i) != 0 && more == 0);
+      last = loom_tensor_get (pairs, i) != 0 ? i / a->dim[3] : last;
+      if (i % a->dim[3] == a->dim[3] - 1 && last != i / a->dim[3])
+        return NULL;
+    }
+  return pairs != NULL ? onnx_tensor_wire (c, pairs, NULL, FALSE) : NULL;
+}
+
+/* The scores if the wire is a choice between them and a very low number, or its sum with a mask: where all of a row is
+ * masked its weights are equal, so none may be. */
+static const OnnxWire *
+lowered_scores (OnnxCtx *c, const OnnxWire *wire, const OnnxWire **mask)
+{
+  const gboolean is_sum = is_op (wire, "add");
+
+  for (guint i = 0; i < (is_sum ? 2 : 1); i++)
+    {
+      const OnnxWire *choice = is_sum ? input (wire, i) : wire;
+      double low;
+
+      if (!is_op (choice, "where") || !number_of (input (choice, 2), &low) || !(low <= VERY_LOW))
+        continue;
+      *mask = joined_mask (c, input (choice, 0), is_sum ? input (wire, 1 - i) : NULL);
+      return *mask != NULL ? input (choice, 1) : NULL;
+    }
+  return NULL;
+}
+
 /* softmax (q kᵀ scale + mask) v, or with −∞ in place of scores; rows of which everything is masked may be 0 instead of
  * NaN, as they are here. */
 static const OnnxWire *
@@ -407,6 +459,8 @@ recover_attention (OnnxCtx *c, const OnnxWire *y)
     return NULL;
   logits = input (weights, 0);
   const OnnxWire *chosen = masked_scores (c, logits, &mask);
+  if (chosen == NULL)
+    chosen = lowered_scores (c, logits, &mask);
   scores = product_of (chosen != NULL ? chosen : logits);
   for (guint i = 0; is_op (logits, "add") && i < 2 && mask == NULL; i++)
     {

@@ -149,6 +149,13 @@ broadcast (LoomTensor *y, const LoomTensor *x)
 
 /* ---- operators ---------------------------------------------------------------------- */
 
+/* A number of an attribute, which has as few decimals as its type needs. */
+static double
+as_type (double x, LoomDType dtype)
+{
+  return dtype == LOOM_F32 ? (double)(float)x : x;
+}
+
 static gboolean
 s_constant (Step *s)
 {
@@ -162,7 +169,7 @@ s_constant (Step *s)
   if (n != 1 && n != (guint64)y->count)
     return FALSE;
   for (gint64 i = 0; i < y->count; i++)
-    numbers (y)[i] = g_ascii_strtod (items[n == 1 ? 0 : i], NULL);
+    numbers (y)[i] = as_type (g_ascii_strtod (items[n == 1 ? 0 : i], NULL), s->node->out[0].type.dtype);
   return TRUE;
 }
 
@@ -538,7 +545,7 @@ compute_numbers (Step *s, const Row *row)
   if (b == NULL || !broadcast (s->y, s->in[0]) || (s->n > 1 && s->in[1] != NULL && !broadcast (b, s->in[1])))
     return FALSE;
   for (gint64 i = 0; i < b->count && (s->n < 2 || s->in[1] == NULL); i++)
-    numbers (b)[i] = number_of (s->node, "other", 0);
+    numbers (b)[i] = as_type (number_of (s->node, "other", 0), of);
   if (!is_exact (s->y, of) || !is_exact (b, s->n > 1 && s->in[1] != NULL ? s->node->in[1]->type.dtype : of))
     return FALSE;
   for (gint64 i = 0; i < s->y->count; i++)

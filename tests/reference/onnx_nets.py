@@ -301,7 +301,7 @@ class Names(nn.Module):
 
 
 class Masked(nn.Module):
-    """Attention, written out, with −∞ where a buffer and where the data say so."""
+    """Attention, written out, with −∞ where a buffer and where the data say so, and with a low number as GPT-Neo has it."""
 
     def __init__(self):
         super().__init__()
@@ -312,7 +312,9 @@ class Masked(nn.Module):
         q, k, v = (part.unflatten(-1, (2, 4)).transpose(1, 2) for part in self.qkv(x).chunk(3, -1))
         scores = q @ k.transpose(-1, -2) / 2
         hidden = (x.sum(-1) < -2)[:, None, None, :]
-        return torch.where(self.mask, scores, -torch.inf).softmax(-1) @ v + scores.masked_fill(hidden, -torch.inf).softmax(-1) @ v
+        near, lowest = torch.ones(1, 1, 5, 5).tril().triu(-2), torch.finfo(torch.float32).min
+        local = torch.where(near.bool(), scores, lowest) + (1 - torch.ones(1, 1, 5, 5).tril()) * lowest
+        return local.softmax(-1) @ v + torch.where(self.mask, scores, -torch.inf).softmax(-1) @ v + scores.masked_fill(hidden, -torch.inf).softmax(-1) @ v
 
 
 class Indexed(nn.Module):
