@@ -39,7 +39,11 @@ FILES = {
     'notes': 'engine/runs/loom-run-notes', 'unfinished': 'engine/infer/loom-run-unfinished', 'evaluations': 'engine/infer/loom-evaluation-history',
     'checkpoint-state': 'engine/train/run-restore', 'checkpoint-weights': 'engine/interop/read-safetensors',
     'checkpoint-optimizer': 'engine/run/state-file', 'packed-words': 'engine/train/word-pack', 'queue': 'engine/runs/loom-run-queue',
-    'journal': 'ui/document/studio-journal',
+    'journal': 'ui/document/studio-journal', 'sentencepiece': 'engine/data/(loom-tokenizer|token-sentencepiece)',
+    'mcp': 'app/mcp-', 'proposal': 'engine/runs/loom-proposal', 'hand-in': 'engine/runs/hand-in-file', 'settings': 'ui/settings/studio-settings',
+    'bus': 'app/worker/worker-(methods|predict|snapshot|step)', 'ranks-server': 'engine/train/(rank-server|rank-group)|engine/dist/loom-dist',
+    'ranks-worker': 'engine/train/(rank-server|rank-group)|engine/dist/loom-dist', 'ranks-data': 'engine/(train/rank-group|dist/loom-dist|run/loom-state)',
+    'ranks-shards': 'engine/(train/rank-group|dist/loom-dist|run/loom-state)', 'ranks-stages': 'engine/(train/rank-group|dist/loom-dist|run/loom-state)',
 }
 
 
@@ -125,7 +129,7 @@ def coverage(args, reader):
                          text=True, check=True).stdout
     reached = lines = 0
     for file in json.loads(out)['data'][0]['files']:
-        if re.search(FILES[reader] + r'[^/]*\.c$', file['filename']):
+        if re.search('(%s)' % FILES[reader] + r'[^/]*\.c$', file['filename']):
             reached += file['summary']['lines']['covered']
             lines += file['summary']['lines']['count']
     return reached, lines
