@@ -115,6 +115,8 @@ describe_form (const LoomCsvGuess *guess, char **given, GString *notes)
 {
   static const char *const names[] = { [';'] = "semicolons", ['\t'] = "tabs", ['|'] = "vertical bars" };
 
+  if (guess->first_line > 1)
+    g_string_append_printf (notes, "  the table begins in line %u\n", guess->first_line);
   if (find_option (given, "delimiter") == NULL && guess->delimiter != ',')
     g_string_append_printf (notes, "  columns are separated by %s\n", names[(guchar)guess->delimiter]);
   if (find_option (given, "decimal") == NULL && guess->has_decimal_comma)

@@ -103,7 +103,7 @@ init_reader (LoomCsvReader *self, const LoomDatasetClass *klass, const LoomDatas
   self->end = text + length;
   self->line = 1;
   self->fields = g_ptr_array_new ();
-  loom_csv_take_separator (self);
+  loom_csv_begin (self);
   return TRUE;
 }
 
@@ -420,7 +420,7 @@ parse (const LoomDataset *self, const char *name, char *text, gsize length, GPtr
   GError *failure = NULL;
   gboolean has_row;
 
-  loom_csv_take_separator (&reader);
+  loom_csv_begin (&reader);
   has_row = loom_csv_read_row (&reader, &failure);
   if (has_row && !find_features (self, &reader, &columns, &has_row, error))
     return FALSE;

@@ -112,7 +112,7 @@ add_rows (LoomPictures *self, const LoomDatasetOptions *options, const char *pat
 
   if (text == NULL)
     return FALSE;
-  loom_csv_take_separator (&reader);
+  loom_csv_begin (&reader);
   if (!loom_csv_read_row (&reader, &failure))
     {
       if (failure != NULL)

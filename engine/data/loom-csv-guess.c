@@ -120,6 +120,7 @@ guess_delimiter (const char *text, gsize length)
 
   if (named != 0)
     return named;
+  text = loom_csv_skip_comments (text, text + length);
   for (guint i = 0; candidates[i] != 0; i++)
     {
       guint in_line = 0, first = 0, line = 0;
@@ -168,7 +169,8 @@ is_word (const char *text)
   return end == text || *end != '\0';
 }
 
-/* TRUE if a column begins with a word and has numbers below it. */
+/* TRUE if a column begins with a word, such as a name, possibly followed by one more, such as a unit, and has numbers
+ * below. */
 static gboolean
 has_name (const GPtrArray *rows, guint i)
 {
@@ -180,7 +182,7 @@ has_name (const GPtrArray *rows, guint i)
     {
       const char *text = ((const GPtrArray *)rows->pdata[r])->pdata[i];
 
-      if (is_word (text))
+      if (is_word (text) && (r > 1 || rows->len < 4))
         return FALSE;
       has_number = has_number || !loom_csv_is_missing (text);
     }
@@ -246,7 +248,7 @@ read_rows (const char *path, char *text, gsize length, char delimiter, gboolean 
   g_autoptr (GPtrArray) fields = reader.fields = g_ptr_array_new ();
   GError *failure = NULL;
 
-  loom_csv_take_separator (&reader);
+  loom_csv_begin (&reader);
   while (rows->len <= MOST_ROWS && loom_csv_read_row (&reader, &failure))
     {
       GPtrArray *row = g_ptr_array_new ();
@@ -539,6 +541,7 @@ loom_csv_guess_file (const char *path, char delimiter, int has_header, GError **
         break;
     }
   table.rows = rows;
+  self->first_line = lines->len > 0 ? (guint)g_array_index (lines, int, 0) : 1;
   if (rows->len == 0 && self->is_whole)
     g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "“%s” is empty.", name);
   else if (rows->len == 0)

@@ -40,6 +40,7 @@ typedef struct
   gboolean target_is_class;   /* set by the caller, whatever its values are */
   gboolean has_decimal_comma; /* numbers have a decimal comma: 6,1 */
   gboolean has_header;
+  guint first_line;   /* the line of its first row */
   GPtrArray *columns; /* LoomCsvColumn */
   guint n_rows;       /* number of rows that were read */
   gboolean is_whole;  /* the file has no further rows */

@@ -24,15 +24,46 @@ loom_csv_named_delimiter (const char *text, const char *end)
   return (g_ascii_isprint (text[4]) && text[4] != '"') || text[4] == '\t' ? text[4] : 0;
 }
 
+const char *
+loom_csv_skip_comments (const char *text, const char *end)
+{
+  while (text < end && *text == '#')
+    {
+      const char *line_end = memchr (text, '\n', (gsize)(end - text));
+
+      text = line_end != NULL ? line_end + 1 : end;
+    }
+  return text;
+}
+
+/* The number of delimiters in a line. */
+static guint
+count_delimiters (const LoomCsvReader *self, const char *line)
+{
+  guint n = 0;
+
+  for (; line < self->end && *line != '\n'; line++)
+    n += *line == self->delimiter;
+  return n;
+}
+
 void
-loom_csv_take_separator (LoomCsvReader *self)
+loom_csv_begin (LoomCsvReader *self)
 {
   const char named = loom_csv_named_delimiter (self->p, self->end);
+  const char *rows = loom_csv_skip_comments (self->p, self->end);
 
-  if (named == 0)
-    return;
-  self->delimiter = named;
-  self->p += 5;
+  if (named != 0)
+    {
+      self->delimiter = named;
+      self->p += 5;
+    }
+  /* Names that begin with #, as NumPy writes them, are as many as the fields below. */
+  while (rows < self->end && self->p < rows && count_delimiters (self, self->p) != count_delimiters (self, rows))
+    {
+      self->p = strchr (self->p, '\n') + 1;
+      self->line++;
+    }
 }
 
 /* FALSE if this line is not blank. */

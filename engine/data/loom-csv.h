@@ -20,7 +20,9 @@ char *loom_csv_read_file (const char *path, gsize max, double needed, const char
                           gboolean *is_whole, GError **error);
 /* The delimiter in a first line "sep=;", which some programs write; 0: there is no such line. */
 char loom_csv_named_delimiter (const char *text, const char *end);
-/* Skips such a line and uses its delimiter. */
-void loom_csv_take_separator (LoomCsvReader *self);
+/* The first line that does not begin with #. */
+const char *loom_csv_skip_comments (const char *text, const char *end);
+/* Skips such lines before the first row, and uses the delimiter that one names. */
+void loom_csv_begin (LoomCsvReader *self);
 /* Reads the next row that is not blank. FALSE without error at the end. */
 gboolean loom_csv_read_row (LoomCsvReader *self, GError **error);

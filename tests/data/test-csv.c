@@ -77,6 +77,10 @@ test_guess (void)
     { "a;b;p\n70,5;1;209.700\n32,25;2;145.765\n80,1;4;1.100.000\n",
       "path t.csv target p:grouped delimiter ; decimal comma target_type float" },
     { "a;b;kind\n0,5;1;x\n1,25;2;y\n2;3;x\n4;9;y\n", "path t.csv target kind delimiter ; decimal comma" },
+    /* Lines that begin with # are skipped, unless they are the names; a line of units is below names. */
+    { "# a logger, of 2024\n# version;2;x;y\na;b;kind\n1;2;x\n2;4;y\n5;3;x\n", "path t.csv target kind delimiter ;" },
+    { "# a,b,kind\n1,2,x\n2,4,y\n5,3,x\n7,1,y\n", "path t.csv target kind" },
+    { "t,v,p\ns,V,W\n0,1.5,2\n1,2.5,3\n2,3,7\n", NULL },
     /* Some programs name the delimiter, and leave lines of blanks at the end. */
     { "sep=;\r\na;b;kind\r\n1;5;x\r\n2;4;y\r\n   \r\n  ", "path t.csv target kind delimiter ;" },
     /* What counts from elsewhere, or is all that there is, is a feature. */
