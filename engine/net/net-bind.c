@@ -14,16 +14,19 @@ loom_net_copy_node (LoomNet *to, const NetNode *from)
   *n = *from;
   n->net = to;
   n->broken = FALSE;
-  n->node.summary = NULL;
+  n->node.summary = n->summary = NULL;
+  n->summary_room = 0;
   n->node.cost = (LoomCost){ 0 };
   n->infer.data = n;
   n->infer.binding = &to->binding;
   n->infer.has_fault = FALSE;
   n->infer.n_declared = 0;
-  n->infer.declared = NULL;
+  n->infer.declared = n->declared = NULL;
+  n->declared_room = 0;
   n->infer.input = loom_net_alloc (&to->arena, sizeof (LoomType *) * (n->infer.n_inputs + 1));
   n->infer.output = loom_net_alloc (&to->arena, sizeof (LoomType) * n_types);
   n->infer.output_is_set = loom_net_alloc (&to->arena, sizeof (gboolean) * n_types);
+  n->outputs_room = n_types - 1;
   n->node.output = n->infer.output;
   return n;
 }

@@ -121,8 +121,17 @@ loom_net_prepare_outputs (NetNode *n)
     infer->output_spec = infer->has_fault ? NULL : op->dynamic_outputs (infer);
   infer->n_outputs = loom_op_count_ports (infer->output_spec);
   n_readable = infer->n_outputs + loom_op_count_weights (op);
-  infer->output = loom_net_alloc (arena, sizeof (LoomType) * (n_readable + 1));
-  infer->output_is_set = loom_net_alloc (arena, sizeof (gboolean) * (n_readable + 1));
+  if (infer->output == NULL || n_readable > n->outputs_room)
+    {
+      infer->output = loom_net_alloc (arena, sizeof (LoomType) * (n_readable + 1));
+      infer->output_is_set = loom_net_alloc (arena, sizeof (gboolean) * (n_readable + 1));
+      n->outputs_room = n_readable;
+    }
+  else
+    {
+      memset (infer->output, 0, sizeof (LoomType) * (n_readable + 1));
+      memset (infer->output_is_set, 0, sizeof (gboolean) * (n_readable + 1));
+    }
   n->node.n_outputs = infer->n_outputs;
   n->node.output_spec = infer->output_spec;
   n->node.outputs_dynamic = infer->n_outputs == LOOM_OP_MAX_OUTPUTS && op->counts_outputs != NULL

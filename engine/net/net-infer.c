@@ -161,23 +161,36 @@ check_ties (LoomNet *net, NetNode *n)
     }
 }
 
+/* The place of the next weight that a node declares. A node declares few, so growing by copying costs little. A net
+ * that is renewed types nodes again: places are used again, with their names if these are still the same. */
+static LoomDeclared *
+next_declared (NetNode *n)
+{
+  LoomInfer *infer = &n->infer;
+
+  if (infer->n_declared == n->declared_room)
+    {
+      LoomDeclared *more = loom_net_alloc (&n->net->arena, sizeof *more * ++n->declared_room);
+
+      if (infer->n_declared > 0)
+        memcpy (more, n->declared, sizeof *more * infer->n_declared);
+      n->declared = more;
+    }
+  infer->declared = n->declared;
+  return n->declared + infer->n_declared;
+}
+
 static void
 add_weight (LoomInfer *ctx, const LoomWeightSpec *spec)
 {
-  const NetNode *n = ctx->data;
+  NetNode *n = ctx->data;
   LoomNet *net = n->net;
   int input = find_input (ctx, spec->name);
-  LoomDeclared *declared;
+  LoomDeclared *declared = next_declared (n);
   LoomNetWeight weight = { .shape = spec->shape, .dtype = spec->dtype, .init = spec->init, .splits = spec->splits };
   g_autofree char *name = NULL;
   gpointer known;
 
-  /* A node declares few weights, so growing by copying costs little. */
-  declared = loom_net_alloc (&net->arena, sizeof (LoomDeclared) * (ctx->n_declared + 1));
-  if (ctx->n_declared > 0)
-    memcpy (declared, ctx->declared, sizeof (LoomDeclared) * ctx->n_declared);
-  ctx->declared = declared;
-  declared += ctx->n_declared;
   declared->spec = *spec;
   loom_infer_check_size (ctx, spec->name, &spec->shape);
   declared->spec.name = loom_net_intern (spec->name);
@@ -185,7 +198,8 @@ add_weight (LoomInfer *ctx, const LoomWeightSpec *spec)
   declared->weight = G_MAXUINT;
 
   name = spec->bare_name ? g_strdup (n->weight_path) : g_strconcat (n->weight_path, ".", spec->name, NULL);
-  declared->full_name = loom_net_strdup (&net->arena, name);
+  if (g_strcmp0 (declared->full_name, name) != 0)
+    declared->full_name = loom_net_strdup (&net->arena, name);
   set_readable (ctx, spec);
   if (input >= 0 && n->node.input[input].node != G_MAXUINT)
     {
@@ -321,15 +335,23 @@ static void
 compute_cost (LoomNet *net, NetNode *n, const LoomBinding *ones)
 {
   LoomInfer infer = n->infer;
-  g_autofree LoomType *types = g_new (LoomType, infer.n_inputs + infer.n_outputs + 1);
-  g_autofree const LoomType **input = g_new0 (const LoomType *, infer.n_inputs + 1);
+  const guint n_types = infer.n_inputs + infer.n_outputs;
+  LoomType few[8], *types = few;
+  const LoomType *few_inputs[G_N_ELEMENTS (few)], **input = few_inputs;
+  g_autofree LoomType *many = NULL;
+  g_autofree const LoomType **many_inputs = NULL;
 
+  if (n_types > G_N_ELEMENTS (few))
+    {
+      types = many = g_new (LoomType, n_types);
+      input = many_inputs = g_new (const LoomType *, n_types);
+    }
   for (guint i = 0; i < infer.n_inputs; i++)
-    if (infer.input[i] != NULL)
-      {
+    {
+      input[i] = infer.input[i] != NULL ? types + i : NULL;
+      if (infer.input[i] != NULL)
         types[i] = type_with_numbers (infer.input[i], ones);
-        input[i] = types + i;
-      }
+    }
   infer.input = input;
   infer.output = types + infer.n_inputs;
   for (guint i = 0; i < infer.n_outputs; i++)
@@ -470,8 +492,17 @@ summarise (LoomNet *net, NetNode *n, gboolean is_typed)
 {
   const LoomOp *op = n->infer.op;
   g_autofree char *text = is_typed && op->summary != NULL ? op->summary (&n->infer) : list_parameters (&n->infer);
+  const gsize size = text != NULL ? strlen (text) + 1 : 0;
 
-  n->node.summary = loom_net_strdup (&net->arena, text);
+  if (size > n->summary_room)
+    {
+      n->node.summary = n->summary = loom_net_strdup (&net->arena, text);
+      n->summary_room = size;
+    }
+  else if (size > 0)
+    n->node.summary = memcpy (n->summary, text, size);
+  else
+    n->node.summary = NULL;
 }
 
 void

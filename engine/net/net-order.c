@@ -8,7 +8,7 @@ loom_net_waits_for (const LoomNet *net, const LoomNetNode *n, guint input)
 {
   const LoomNetSource *source = n->input + input;
 
-  return source->node != G_MAXUINT && !(loom_net_is_weight (net, source) && loom_op_is_weight_port (n->op, input));
+  return source->node != G_MAXUINT && !(loom_op_is_weight_port (n->op, input) && loom_net_is_weight (net, source));
 }
 
 /* A heap of node numbers, smallest first, for the order of the file. */

@@ -193,20 +193,25 @@ typedef struct
   gboolean frozen;
   gboolean bypassed; /* the node itself is muted, not only a module around it */
   const NetEnvironment *arguments;
-  NetLoop *loop;        /* the loop that contains it; NULL: none */
-  guint body;           /* the body of that loop that contains it */
-  NetLoop *runs;        /* the loop that it runs; NULL: none */
-  int border;           /* the input of its loop's body that it represents; −1: it is an ordinary node */
-  gboolean broken;      /* a wire into it has a fault, so its type cannot be known */
-  gboolean unconnected; /* the part of this that is known before types are */
-  gboolean queries;     /* infer() asked for the state of other nodes */
-  gboolean passes_by;   /* one of its sources was bypassed */
-  guint file;           /* index in the order of the file; set while a net is renewed */
-  guint64 since;        /* the number of the net that changed it last; 0: it is as the net was built */
-  guint n_axes;         /* outputs whose axes are kept */
-  LoomNetAxes *axes;    /* [2 n_axes]: the names, and those before names were propagated backward; NULL: not kept */
-  guint64 axes_since;   /* the number of the net that changed the names last */
-  NetRenewal *renewal;  /* NULL unless the net is being renewed and the node is typed again */
+  NetLoop *loop;          /* the loop that contains it; NULL: none */
+  guint body;             /* the body of that loop that contains it */
+  NetLoop *runs;          /* the loop that it runs; NULL: none */
+  int border;             /* the input of its loop's body that it represents; −1: it is an ordinary node */
+  gboolean broken;        /* a wire into it has a fault, so its type cannot be known */
+  gboolean unconnected;   /* the part of this that is known before types are */
+  gboolean queries;       /* infer() asked for the state of other nodes */
+  gboolean passes_by;     /* one of its sources was bypassed */
+  guint file;             /* index in the order of the file; set while a net is renewed */
+  guint outputs_room;     /* number of types for which infer.output has space */
+  LoomDeclared *declared; /* where infer.declared are; NULL: none yet */
+  guint declared_room;    /* number for which there is space */
+  char *summary;          /* where node.summary is; NULL: none yet */
+  gsize summary_room;     /* bytes for which there is space */
+  guint64 since;          /* the number of the net that changed it last; 0: it is as the net was built */
+  guint n_axes;           /* outputs whose axes are kept */
+  LoomNetAxes *axes;      /* [2 n_axes]: the names, and those before names were propagated backward; NULL: not kept */
+  guint64 axes_since;     /* the number of the net that changed the names last */
+  NetRenewal *renewal;    /* NULL unless the net is being renewed and the node is typed again */
 } NetNode;
 
 /* What a path leads to. */

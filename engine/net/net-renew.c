@@ -24,7 +24,7 @@ struct _NetRenewal
   const LoomPortSpec *output_spec;
   const LoomType *output;
   const gboolean *output_is_set;
-  const LoomDeclared *declared;
+  guint *weight;    /* of each that it declared */
   NetNode **source; /* by input; NULL: none */
   guint *source_output;
 };
@@ -217,10 +217,13 @@ begin_node (Change *c, NetNode *n)
                               .output_spec = infer->output_spec,
                               .output = infer->output,
                               .output_is_set = infer->output_is_set,
-                              .declared = infer->declared };
+                              .weight = scratch (c, infer->n_declared, sizeof *n->renewal->weight) };
   for (guint i = 0; i < infer->n_declared; i++)
-    if (infer->declared[i].weight != G_MAXUINT)
-      g_hash_table_remove (c->net->weight_by_name, infer->declared[i].full_name);
+    {
+      n->renewal->weight[i] = infer->declared[i].weight;
+      if (infer->declared[i].weight != G_MAXUINT)
+        g_hash_table_remove (c->net->weight_by_name, infer->declared[i].full_name);
+    }
   g_ptr_array_add (c->touched, n);
 }
 
@@ -646,12 +649,20 @@ connect_nodes (Change *c)
 
 /* ---- types ------------------------------------------------------------------------- */
 
-/* Returns a node to its state before it was typed. */
+/* Returns a node to its state before it was typed. Its types are then written in place of those before, which are kept
+ * for the comparison. */
 static void
-untype (NetNode *n)
+untype (Change *c, NetNode *n)
 {
   LoomInfer *infer = &n->infer;
+  NetRenewal *r = n->renewal;
+  LoomType *output = scratch (c, r->n_outputs, sizeof *output);
+  gboolean *is_set = scratch (c, r->n_outputs, sizeof *is_set);
 
+  memcpy (output, r->output, r->n_outputs * sizeof *output);
+  memcpy (is_set, r->output_is_set, r->n_outputs * sizeof *is_set);
+  r->output = output;
+  r->output_is_set = is_set;
   n->broken = n->unconnected;
   n->passes_by = n->queries = FALSE;
   n->node.typed = FALSE;
@@ -711,7 +722,7 @@ type_nodes (Change *c)
         continue;
       begin_node (c, n);
       if (!n->renewal->is_made)
-        untype (n);
+        untype (c, n);
       loom_net_infer_node (net, n, &ones);
       n->renewal->retyped = is_retyped (n);
     }
@@ -733,7 +744,7 @@ replace_weights (Change *c, guint n_before)
       if (n->infer.n_declared != r->n_declared)
         return FALSE;
       for (guint i = 0; i < r->n_declared; i++)
-        if ((n->infer.declared[i].weight == G_MAXUINT) != (r->declared[i].weight == G_MAXUINT))
+        if ((n->infer.declared[i].weight == G_MAXUINT) != (r->weight[i] == G_MAXUINT))
           return FALSE;
     }
   for (guint t = 0; t < c->touched->len; t++)
@@ -743,7 +754,7 @@ replace_weights (Change *c, guint n_before)
       for (guint i = 0; i < n->infer.n_declared; i++)
         {
           LoomDeclared *declared = &n->infer.declared[i];
-          const guint to = n->renewal->declared[i].weight;
+          const guint to = n->renewal->weight[i];
           LoomNetWeight *a, *b, weight;
 
           if (to == G_MAXUINT)
@@ -760,53 +771,48 @@ replace_weights (Change *c, guint n_before)
   return TRUE;
 }
 
-/* TRUE if the weights are listed in the order of the nodes already. Then it sets the numbers of their nodes. */
-static gboolean
-renumber_weights (LoomNet *net)
-{
-  guint n = 0;
-
-  for (guint i = 0; i < net->nodes->len; i++)
-    {
-      const NetNode *node = net->nodes->pdata[i];
-
-      for (guint k = 0; k < node->infer.n_declared; k++)
-        if (node->infer.declared[k].weight == n)
-          g_array_index (net->weights, LoomNetWeight, n++).node = i;
-        else if (node->infer.declared[k].weight != G_MAXUINT)
-          return FALSE;
-    }
-  return n == net->weights->len;
-}
-
-/* Lists the weights in the order of the nodes. */
+/* Lists the weights in the order of the nodes, and drops those that no node declares any more. Most are in place. */
 static void
 list_weights (LoomNet *net)
 {
-  GArray *before = net->weights;
+  LoomNetWeight *weight = (LoomNetWeight *)(gpointer)net->weights->data;
+  g_autofree LoomDeclared **owner = g_new0 (LoomDeclared *, net->weights->len + 1);
+  guint next = 0;
 
-  if (renumber_weights (net))
-    return;
-  net->weights = loom_net_weights_new (before->len);
   for (guint i = 0; i < net->nodes->len; i++)
     {
-      NetNode *n = net->nodes->pdata[i];
+      const LoomInfer *infer = &((NetNode *)net->nodes->pdata[i])->infer;
 
-      for (guint k = 0; k < n->infer.n_declared; k++)
+      for (guint k = 0; k < infer->n_declared; k++)
+        if (infer->declared[k].weight != G_MAXUINT)
+          owner[infer->declared[k].weight] = &infer->declared[k];
+    }
+  for (guint i = 0; i < net->nodes->len; i++)
+    {
+      const LoomInfer *infer = &((NetNode *)net->nodes->pdata[i])->infer;
+
+      for (guint k = 0; k < infer->n_declared; k++)
         {
-          LoomDeclared *declared = &n->infer.declared[k];
-          LoomNetWeight *weight;
+          LoomDeclared *declared = &infer->declared[k];
+          const guint at = declared->weight;
 
-          if (declared->weight == G_MAXUINT)
+          if (at == G_MAXUINT)
             continue;
-          weight = &g_array_index (before, LoomNetWeight, declared->weight);
-          weight->node = i;
-          declared->weight = net->weights->len;
-          g_array_append_val (net->weights, *weight);
-          weight->name = NULL;
+          if (at != next)
+            {
+              const LoomNetWeight other = weight[next];
+
+              weight[next] = weight[at];
+              weight[at] = other;
+              owner[at] = owner[next];
+              if (owner[at] != NULL)
+                owner[at]->weight = at;
+              declared->weight = next;
+            }
+          weight[next++].node = i;
         }
     }
-  g_array_unref (before);
+  g_array_set_size (net->weights, next);
 }
 
 /* ---- all of it --------------------------------------------------------------------------- */
