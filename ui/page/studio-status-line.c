@@ -3,7 +3,7 @@
 
 #include "ui/charts/studio-template.h"
 #include "ui/shell/studio-commands.h"
-#include "ui/shell/studio-tooltip.h"
+#include "ui/charts/studio-tooltip.h"
 
 struct _StudioStatusLine
 {

@@ -18,7 +18,7 @@ struct _StudioMemoryForecast
   double needed, available;    /* bytes; 0: unknown. Those of the graph before, while it is planned again */
   int ranks, worst;            /* that need them, and the one that needs most, */
   double most;                 /* and what it needs */
-  char *key;                   /* graph and ranks that were estimated last; NULL: the run is live */
+  char *key;                   /* net and ranks that were estimated last; NULL: the run is live */
   char *host;                  /* that was asked last for its devices; NULL: this machine */
   GCancellable *cancellable;   /* of the planner that runs; NULL: none */
   guint timer;
@@ -173,14 +173,15 @@ stop (StudioMemoryForecast *self)
   g_clear_object (&self->cancellable);
 }
 
-/* Moving a card changes no plan. */
+/* There is another net for every change but of positions. */
 static void
 changed_cb (StudioMemoryForecast *self)
 {
   const gboolean live = studio_run_is_live (self->run);
   const char *host = studio_run_get_host (self->run);
   g_autofree char *key = live ? NULL
-                              : g_strdup_printf ("%s %d %s", studio_document_hash (self->document),
+                              : g_strdup_printf ("%" G_GUINT64_FORMAT " %d %s",
+                                                 loom_net_number (studio_document_get_net (self->document)),
                                                  studio_run_get_ranks (self->run), host != NULL ? host : "");
 
   if (g_strcmp0 (key, self->key) == 0)
@@ -260,7 +261,6 @@ studio_memory_forecast_new (StudioDocument *document, StudioRun *run)
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
   g_signal_connect_swapped (document, "net-changed", G_CALLBACK (changed_cb), self);
-  g_signal_connect_swapped (document, "changed", G_CALLBACK (changed_cb), self);
   g_signal_connect_swapped (run, "state-changed", G_CALLBACK (changed_cb), self);
   g_signal_connect_swapped (run, "ranks-changed", G_CALLBACK (changed_cb), self);
   return self;

@@ -15,6 +15,7 @@
 #include "ui/charts/studio-scalar-pin.h"
 #include "ui/charts/studio-template.h"
 #include "ui/charts/studio-text-scale.h"
+#include "ui/charts/studio-tooltip.h"
 #include "ui/run/studio-run-body.h"
 #include "ui/run/run-costs.h"
 #include "ui/run/studio-rank-count.h"
@@ -322,7 +323,7 @@ show_rate (StudioRunPanel *self, const char *graph_lr)
             graph_lr)
                 : g_strdup (_ ("Press Enter to change it, also during training"));
   gtk_label_set_label (GTK_LABEL (self->lr_label), differs ? _ ("Learning rate of this run") : _ ("Learning rate"));
-  gtk_widget_set_tooltip_text (self->lr_entry, why);
+  studio_set_tooltip (self->lr_entry, why);
   GtkEditable *field = GTK_EDITABLE (self->lr_entry);
   GtkRoot *root = gtk_widget_get_root (self->lr_entry);
   GtkWidget *focus = root != NULL ? gtk_root_get_focus (root) : NULL;

@@ -10,7 +10,7 @@
 #include "ui/worker/studio-devices.h"
 #include "ui/worker/studio-worker.h"
 #include "ui/shell/studio-commands.h"
-#include "ui/shell/studio-tooltip.h"
+#include "ui/charts/studio-tooltip.h"
 #include "ui/start/studio-files.h"
 
 struct _StudioHeader
@@ -18,6 +18,7 @@ struct _StudioHeader
   AdwBin parent_instance;
   GtkWidget *title, *open_button, *new_button, *undo_button, *redo_button, *train_button, *step_button, *menu_button,
       *device_chip, *device_label, *device_name, *device_short;
+  char *undo_text, *redo_text; /* the tooltips of their buttons */
   StudioMemoryGauge *gauge;
   GMenu *devices, *memory; /* the sections of the chip's menu */
   int size_class;          /* the StudioSizeClass of the layout; -1: none yet */
@@ -27,16 +28,33 @@ G_DEFINE_FINAL_TYPE (StudioHeader, studio_header, ADW_TYPE_BIN)
 
 /* ---- the page -------------------------------------------------------------------------------- */
 
+/* Each edit changes these texts. GTK asks the X server for the pointer whenever it is given one, so it is told when it
+ * asks. */
+static gboolean
+query_tooltip_cb (GtkWidget *button, int x, int y, gboolean keyboard, GtkTooltip *tooltip, char **text)
+{
+  gtk_tooltip_set_text (tooltip, *text);
+  return *text != NULL;
+}
+
+static void
+show_step (GtkWidget *button, char **shown, char *text)
+{
+  if (g_strcmp0 (*shown, text) != 0)
+    gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, text, -1);
+  g_free (*shown);
+  *shown = text;
+}
+
 static void
 show_undo (StudioHeader *self, StudioDocument *document)
 {
   const char *undo = studio_document_undo_name (document), *redo = studio_document_redo_name (document);
-  g_autofree char *undo_text
-      = undo != NULL ? g_strdup_printf (_ ("Undo “%s” (Ctrl+Z)"), undo) : g_strdup (_ ("Nothing to undo"));
-  g_autofree char *redo_text
-      = redo != NULL ? g_strdup_printf (_ ("Redo “%s” (Ctrl+Shift+Z)"), redo) : g_strdup (_ ("Nothing to redo"));
-  studio_set_tooltip (self->undo_button, undo_text);
-  studio_set_tooltip (self->redo_button, redo_text);
+
+  show_step (self->undo_button, &self->undo_text,
+             undo != NULL ? g_strdup_printf (_ ("Undo “%s” (Ctrl+Z)"), undo) : g_strdup (_ ("Nothing to undo")));
+  show_step (self->redo_button, &self->redo_text,
+             redo != NULL ? g_strdup_printf (_ ("Redo “%s” (Ctrl+Shift+Z)"), redo) : g_strdup (_ ("Nothing to redo")));
 }
 
 static void
@@ -310,9 +328,20 @@ header_dispose (GObject *object)
 }
 
 static void
+header_finalize (GObject *object)
+{
+  StudioHeader *self = STUDIO_HEADER (object);
+
+  g_free (self->undo_text);
+  g_free (self->redo_text);
+  G_OBJECT_CLASS (studio_header_parent_class)->finalize (object);
+}
+
+static void
 studio_header_class_init (StudioHeaderClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = header_dispose;
+  G_OBJECT_CLASS (klass)->finalize = header_finalize;
   g_type_ensure (STUDIO_TYPE_MEMORY_GAUGE);
   STUDIO_TEMPLATE (klass, "studio-header.ui");
   STUDIO_TEMPLATE_CHILDREN (klass, StudioHeader, title, open_button, new_button, undo_button, redo_button, train_button,
@@ -324,6 +353,8 @@ studio_header_init (StudioHeader *self)
 {
   gtk_widget_init_template (GTK_WIDGET (self));
   self->size_class = -1;
+  g_signal_connect (self->undo_button, "query-tooltip", G_CALLBACK (query_tooltip_cb), &self->undo_text);
+  g_signal_connect (self->redo_button, "query-tooltip", G_CALLBACK (query_tooltip_cb), &self->redo_text);
   g_signal_connect_object (gtk_recent_manager_get_default (), "changed", G_CALLBACK (fill_recent), self,
                            G_CONNECT_SWAPPED);
   g_signal_connect_object (studio_devices_get (), "changed", G_CALLBACK (fill_devices), self, G_CONNECT_SWAPPED);

@@ -1,5 +1,5 @@
 /* Implements studio-tooltip.h. */
-#include "ui/shell/studio-tooltip.h"
+#include "ui/charts/studio-tooltip.h"
 
 void
 studio_hide_tooltip_under_menu (GtkWidget *menu_button)
