@@ -51,7 +51,7 @@ assert_same_item (const StudioItem *a, const StudioItem *b)
                  && a->hanging == b->hanging && a->cost == b->cost && a->costs.flops == b->costs.flops
                  && a->costs.parameters == b->costs.parameters && a->costs.bytes == b->costs.bytes
                  && (a->figure == NULL) == (b->figure == NULL));
-  g_assert_true (a->is_placed == b->is_placed);
+  g_assert_true (a->is_placed == b->is_placed && a->place == b->place);
   if (a->is_placed)
     g_assert_true (a->x == b->x && a->y == b->y);
   g_assert_true (a->n_inputs == b->n_inputs && a->n_offered == b->n_offered && a->n_outputs == b->n_outputs);
@@ -85,6 +85,8 @@ assert_scene_is_new (StudioDocument *document)
                           studio_document_get_scope_path (document), typed, studio_document_get_faults (document),
                           studio_document_fix_for_fault, document);
 
+  gboolean all_placed = TRUE;
+
   /* A fix that was not tried for lack of time is not offered. */
   g_assert_true (studio_document_has_unlimited_trials (document));
   studio_scene_add_shards (b, studio_document_get_graph (document), typed);
@@ -98,6 +100,11 @@ assert_scene_is_new (StudioDocument *document)
     }
   for (guint l = 0; l < a->n_links; l++)
     assert_same_link (&a->link[l], &b->link[l]);
+  for (guint i = 0; i < a->n_items; i++)
+    all_placed &= a->item[i].is_placed;
+  for (guint i = 0; all_placed && i < a->n_items; i++)
+    g_assert_true (a->item[i].fault_place == b->item[i].fault_place
+                   && a->item[i].fault_width == b->item[i].fault_width);
   for (guint i = 0; i < a->n_annotations; i++)
     {
       g_assert_true (a->annotation[i].serial == b->annotation[i].serial && a->annotation[i].x == b->annotation[i].x

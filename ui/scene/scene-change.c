@@ -21,14 +21,14 @@ scene_item_clear (StudioItem *item)
   g_free (item->fault);
   g_free (item->fault_port);
   g_free (item->fix);
-  g_free (item->waits_for);
+  g_clear_pointer (&item->waits_for, g_ref_string_release);
   memset (item, 0, sizeof *item);
 }
 
 void
 scene_link_clear (StudioLink *link)
 {
-  g_free (link->label);
+  g_clear_pointer (&link->label, g_ref_string_release);
   g_free (link->copy);
   g_free (link->copy_doc);
   g_free (link->point);
@@ -164,7 +164,7 @@ scene_change_reset (SceneChange *self, guint i)
   g_clear_pointer (&item->fault, g_free);
   g_clear_pointer (&item->fault_port, g_free);
   g_clear_pointer (&item->fix, g_free);
-  g_clear_pointer (&item->waits_for, g_free);
+  g_clear_pointer (&item->waits_for, g_ref_string_release);
   g_clear_pointer (&item->mark, g_free);
   g_clear_pointer (&item->split, g_free);
   item->fault_is_warning = item->fault_is_todo = item->is_device_missing = item->in_stage = FALSE;

@@ -77,7 +77,7 @@ add_distant_waits (StudioScene *scene, guint errors)
         continue;
       root = error_before (scene, i);
       if (root != NULL)
-        item->waits_for = g_strdup (root->id);
+        item->waits_for = g_ref_string_new (root->id);
     }
 }
 
@@ -103,7 +103,8 @@ scene_faults_follow (StudioScene *scene)
 
             if (to->fault != NULL || to->waits_for != NULL)
               continue;
-            to->waits_for = g_strdup (from->waits_for != NULL ? from->waits_for : from->id);
+            to->waits_for
+                = from->waits_for != NULL ? g_ref_string_acquire (from->waits_for) : g_ref_string_new (from->id);
             queue[n++] = scene->link[l].to;
           }
     }

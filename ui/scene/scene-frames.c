@@ -12,7 +12,9 @@ scene_frames_collapsed (const LoomElement *scope, GHashTable *members)
   const LoomElement *layout = loom_element_find (scope, LOOM_TAG_LAYOUT);
   GPtrArray *frames = g_ptr_array_new ();
 
-  for (guint i = 0; layout != NULL && i < loom_element_n_children (layout); i++)
+  if (layout == NULL || loom_element_find (layout, LOOM_TAG_FRAME) == NULL)
+    return frames;
+  for (guint i = 0; i < loom_element_n_children (layout); i++)
     {
       LoomElement *e = loom_element_child (layout, i);
       const char *list = loom_element_tag (e) == LOOM_TAG_FRAME ? loom_element_get (e, "collapsed") : NULL;

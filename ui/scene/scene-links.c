@@ -48,8 +48,9 @@ scene_links_list (const SceneChange *change)
     }
 }
 
+/* like: a wire that was labelled before, or NULL: most wires have the shape of their neighbour. */
 static void
-type_link (StudioScene *scene, StudioLink *link)
+type_link (StudioScene *scene, StudioLink *link, const StudioLink *like)
 {
   const StudioPort *out = &scene->item[link->from].output[link->output];
   StudioPort *in = &scene->item[link->to].input[link->input];
@@ -57,13 +58,21 @@ type_link (StudioScene *scene, StudioLink *link)
   link->typed = in->typed = out->typed;
   link->type = in->type = out->type;
   link->axes = in->axes = out->axes;
-  studio_link_relabel (scene, link);
+  if (like == NULL || !link->typed || link->copy != NULL || !loom_shape_equal (&link->type.shape, &like->type.shape)
+      || memcmp (&link->axes, &like->axes, sizeof link->axes) != 0)
+    {
+      studio_link_relabel (scene, link);
+      return;
+    }
+  g_clear_pointer (&link->label, g_ref_string_release);
+  link->label = g_ref_string_acquire (like->label);
 }
 
 void
 scene_links_type (SceneChange *change)
 {
   StudioScene *scene = change->scene;
+  const StudioLink *like = NULL;
 
   for (guint i = 0; i < scene->n_links; i++)
     if (change->is_retyped[scene->link[i].from])
@@ -77,7 +86,11 @@ scene_links_type (SceneChange *change)
       }
   for (guint i = scene->n_links; i-- > 0;)
     if (change->is_relinked[scene->link[i].to])
-      type_link (scene, &scene->link[i]);
+      {
+        type_link (scene, &scene->link[i], like);
+        if (scene->link[i].typed && scene->link[i].copy == NULL)
+          like = &scene->link[i];
+      }
 }
 
 void

@@ -65,65 +65,59 @@ set_folded (StudioScene *scene, guint i, gboolean folded)
   scene_change_touch (scene, i);
 }
 
-/* Places an item where the file did, unless a drag has moved it since. */
+/* Sets the position of an item from what was read of its place, also if a drag has moved it since. */
 static void
-restore_place (StudioScene *scene, guint i)
+put_item (StudioScene *scene, guint i)
 {
   StudioItem *item = &scene->item[i];
 
-  item->x = item->is_placed ? scene->filed[i].x : i * (STUDIO_CARD_WIDTH + STUDIO_GRID);
-  item->y = item->is_placed ? scene->filed[i].y : 0;
+  /* In a row until there is a layout. */
+  item->x = item->is_placed ? item->filed.x : i * (STUDIO_CARD_WIDTH + STUDIO_GRID);
+  item->y = item->is_placed ? item->filed.y : 0;
 }
 
-/* TRUE if no place of a kept item can be another one. */
+/* TRUE if the next element of the layout is the place that was read for the item, as it was then. */
 static gboolean
-are_places_same (const StudioScene *scene, const LoomElement *layout, const SceneChange *change)
+has_same_place (const StudioItem *item, const LoomElement *layout, guint next, guint64 version)
 {
-  return change != NULL && layout != NULL && change->is_in_place && change->n_was == change->n_now
-         && scene->filed != NULL && loom_element_changed_inside (layout) <= change->version;
+  const LoomElement *place
+      = item->place != 0 && next < loom_element_n_children (layout) ? loom_element_child (layout, next) : NULL;
+
+  return place != NULL && loom_element_serial (place) == item->place && loom_element_changed (place) <= version;
 }
 
-/* change: NULL: every place is read. */
+/* version: of the graph of which the scene was; places that are older are as they were read. */
 static void
-add_places (StudioScene *scene, const LoomElement *scope, const SceneChange *change)
+add_places (StudioScene *scene, const LoomElement *scope, guint64 version)
 {
   const LoomElement *layout = loom_element_find (scope, LOOM_TAG_LAYOUT);
-  const gboolean are_same = are_places_same (scene, layout, change);
   guint next = 0;
 
-  if (!are_same)
-    scene->filed = g_renew (StudioPoint, scene->filed, scene->n_items + scene->n_hidden + 1);
   for (guint i = 0; i < scene->n_items + scene->n_hidden; i++)
     {
       StudioItem *item = &scene->item[i];
       const LoomElement *place;
       const char *x, *y;
 
-      if (are_same && change->is_kept[i])
+      if (layout != NULL && has_same_place (item, layout, next, version))
         {
-          restore_place (scene, i);
+          next++;
+          put_item (scene, i);
           continue;
         }
       place = place_of (scope, layout, item, &next);
+      item->place = place != NULL && !item->is_frame ? loom_element_serial (place) : 0;
       x = place != NULL ? loom_element_get (place, "x") : NULL;
       y = place != NULL ? loom_element_get (place, "y") : NULL;
-      set_folded (scene, i,
-                  place != NULL && !item->is_frame && g_strcmp0 (loom_element_get (place, "collapsed"), "true") == 0);
+      set_folded (scene, i, item->place != 0 && g_strcmp0 (loom_element_get (place, "collapsed"), "true") == 0);
       item->is_placed = FALSE;
-      /* In a row until there is a layout. */
-      item->x = i * (STUDIO_CARD_WIDTH + STUDIO_GRID);
-      item->y = 0;
-      if (x == NULL || y == NULL)
-        continue;
-      item->x = coordinate (x);
-      item->y = coordinate (y);
-      item->is_placed = isfinite (item->x) && isfinite (item->y) && fabs (item->x) < 1e7 && fabs (item->y) < 1e7;
-      if (!item->is_placed)
+      if (x != NULL && y != NULL)
         {
-          item->x = i * (STUDIO_CARD_WIDTH + STUDIO_GRID);
-          item->y = 0;
+          item->filed = (StudioPoint){ coordinate (x), coordinate (y) };
+          item->is_placed = isfinite (item->filed.x) && isfinite (item->filed.y) && fabs (item->filed.x) < 1e7
+                            && fabs (item->filed.y) < 1e7;
         }
-      scene->filed[i] = (StudioPoint){ item->x, item->y };
+      put_item (scene, i);
     }
 }
 
@@ -181,7 +175,9 @@ add_routes (StudioScene *scene, const LoomGraph *graph, const LoomElement *scope
   const LoomElement *layout = loom_element_find (scope, LOOM_TAG_LAYOUT);
   g_autoptr (GHashTable) by_ends = NULL;
 
-  for (guint i = 0; layout != NULL && i < loom_element_n_children (layout); i++)
+  if (layout == NULL || loom_element_find (layout, LOOM_TAG_ROUTE) == NULL)
+    return;
+  for (guint i = 0; i < loom_element_n_children (layout); i++)
     {
       const LoomElement *e = loom_element_child (layout, i);
       const gboolean is_route = loom_element_tag (e) == LOOM_TAG_ROUTE && loom_element_get (e, "points") != NULL;
@@ -228,8 +224,11 @@ static void
 add_annotations (StudioScene *scene, const LoomElement *scope)
 {
   const LoomElement *layout = loom_element_find (scope, LOOM_TAG_LAYOUT);
-  guint n = layout != NULL ? loom_element_n_children (layout) : 0;
+  const guint n = layout != NULL ? loom_element_n_children (layout) : 0;
 
+  if (n == 0
+      || (loom_element_find (layout, LOOM_TAG_FRAME) == NULL && loom_element_find (layout, LOOM_TAG_NOTE) == NULL))
+    return;
   for (guint i = 0; i < n; i++)
     scene->n_annotations += is_annotation (scene, loom_element_child (layout, i));
   scene->annotation = g_new0 (StudioAnnotation, scene->n_annotations);
@@ -281,7 +280,7 @@ studio_scene_reread_positions (StudioScene *scene, const LoomGraph *graph, const
       scene->link[l].n_points = 0;
     }
   clear_annotations (scene);
-  add_places (scene, scope, NULL);
+  add_places (scene, scope, scene->version);
   add_annotations (scene, scope);
   add_routes (scene, graph, scope);
   studio_geometry_place_faults (scene);
@@ -290,10 +289,10 @@ studio_scene_reread_positions (StudioScene *scene, const LoomGraph *graph, const
 }
 
 void
-scene_positions_read (StudioScene *scene, const LoomGraph *graph, const LoomElement *scope, const SceneChange *change)
+scene_positions_read (StudioScene *scene, const LoomGraph *graph, const LoomElement *scope, guint64 version)
 {
   clear_annotations (scene);
-  add_places (scene, scope, change);
+  add_places (scene, scope, version);
   add_hanging (scene, graph, scope);
   add_annotations (scene, scope);
   add_routes (scene, graph, scope);

@@ -4,6 +4,5 @@
 
 #include "ui/scene/scene-change.h"
 
-/* Call after the scene has its items, sizes and links. change: of a scene that had positions; NULL: all are read. */
-void
-scene_positions_read (StudioScene *scene, const LoomGraph *graph, const LoomElement *scope, const SceneChange *change);
+/* Call after the scene has its items, sizes and links. version: of the graph of which it was. */
+void scene_positions_read (StudioScene *scene, const LoomGraph *graph, const LoomElement *scope, guint64 version);

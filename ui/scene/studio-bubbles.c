@@ -81,10 +81,11 @@ compare_x (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
-/* The distances from the card's left edge that a card and its bubble reach to the right and to the left. */
+/* The distances from the card's left edge that a card and its bubble reach to the right and to the left, and from which
+ * cards are clear of another's bubble. */
 typedef struct
 {
-  double after, before;
+  double after, before, apart;
 } Reach;
 
 static Reach
@@ -95,7 +96,7 @@ reach_of (const StudioScene *scene)
 
   for (guint i = 0; i < scene->n_items; i++)
     widest = MAX (widest, scene->item[i].width);
-  return (Reach){ widest + MAX (aside, WIDER), aside };
+  return (Reach){ widest + MAX (aside, WIDER), aside, 2 * (widest + STUDIO_FAULT_GAP + STUDIO_CARD_WIDTH + WIDER) };
 }
 
 /* TRUE if a rectangle is clear of all cards and of the placed bubbles. */
@@ -153,17 +154,23 @@ void
 studio_geometry_place_faults (StudioScene *scene)
 {
   g_autofree Placed *all = NULL;
-  guint n = scene->n_items, faults = 0;
+  double first = G_MAXDOUBLE, last = -G_MAXDOUBLE;
+  guint n = 0;
   Reach reach;
 
-  for (guint i = 0; i < n; i++)
-    faults += scene->item[i].fault != NULL;
-  if (faults == 0)
+  for (guint i = 0; i < scene->n_items; i++)
+    if (scene->item[i].fault != NULL)
+      {
+        first = MIN (first, scene->item[i].x);
+        last = MAX (last, scene->item[i].x);
+      }
+  if (first > last)
     return;
   reach = reach_of (scene);
-  all = g_new0 (Placed, n);
-  for (guint i = 0; i < n; i++)
-    all[i].item = &scene->item[i];
+  all = g_new0 (Placed, scene->n_items);
+  for (guint i = 0; i < scene->n_items; i++)
+    if (scene->item[i].x > first - reach.apart && scene->item[i].x < last + reach.apart)
+      all[n++].item = &scene->item[i];
   qsort (all, n, sizeof (Placed), compare_x);
   for (guint i = 0; i < n; i++)
     {

@@ -30,7 +30,7 @@ sort_items (StudioScene *scene, const gboolean *is_kept, guint *index)
 static void
 clear_link (StudioLink *link)
 {
-  g_free (link->label);
+  g_clear_pointer (&link->label, g_ref_string_release);
   g_free (link->copy);
   g_free (link->copy_doc);
   g_free (link->point);
@@ -116,7 +116,6 @@ studio_scene_keep (StudioScene *scene, StudioSceneKeeps keeps, gpointer data)
   for (guint i = 0; i < scene->n_items; i++)
     is_kept[i] = keeps (scene->item[i].serial, data);
   sort_items (scene, is_kept, index);
-  g_clear_pointer (&scene->filed, g_free);
   keep_links (scene, is_kept, index);
   join_links (scene);
   keep_annotations (scene, keeps, data);

@@ -181,15 +181,18 @@ type_outputs (Build *build, const LoomNet *net, const StudioItem *item, const Lo
       }
 }
 
-static char *
-summary_of (const LoomElement *e, const StudioItem *item, const LoomNetNode *node)
+static void
+summarise (const LoomElement *e, StudioItem *item, const LoomNetNode *node)
 {
   const char *summary = node != NULL && node->op == item->op ? node->summary : NULL;
 
   /* Inference did not reach the node, so its formula is not known. */
   if (summary != NULL && !node->typed && item->op != NULL && item->op->dynamic_inputs != NULL)
     summary = NULL;
-  return summary != NULL ? g_strdup (summary) : attributes_summary (e, item->op);
+  if (summary != NULL && g_strcmp0 (summary, item->summary) == 0)
+    return;
+  g_free (item->summary);
+  item->summary = summary != NULL ? g_strdup (summary) : attributes_summary (e, item->op);
 }
 
 /* The node of a card in the net. Its index differs from the one before as that of the card before it did, unless nodes
@@ -229,8 +232,7 @@ type_again (Build *build, const LoomElement *e, StudioItem *item, const LoomNetN
   for (guint i = 0; i < item->n_outputs; i++)
     item->output[i].typed = FALSE;
   type_outputs (build, build->net, item, node, item->output, item->n_outputs);
-  g_free (item->summary);
-  item->summary = summary_of (e, item, node);
+  summarise (e, item, node);
 }
 
 static void
@@ -265,7 +267,7 @@ add_item (Build *build, const LoomGraph *graph, const LoomElement *e, guint k)
       inputs = g_array_new (FALSE, FALSE, sizeof (StudioPort));
       outputs = g_array_new (FALSE, FALSE, sizeof (StudioPort));
       list_ports (graph, e, item, node, inputs, outputs);
-      item->summary = summary_of (e, item, node);
+      summarise (e, item, node);
       type_outputs (build, build->net, item, node, (StudioPort *)(gpointer)outputs->data, outputs->len);
     }
   else if (build->change.is_retyped[k])
@@ -668,7 +670,7 @@ scene_new (const LoomGraph *graph, const LoomElement *scope, const char *scope_p
       studio_scene_add_partitions (scene, net);
       scene_faults_follow (scene);
     }
-  scene_positions_read (scene, graph, scope, is_changed ? &build.change : NULL);
+  scene_positions_read (scene, graph, scope, build.change.version);
   studio_geometry_place_faults (scene);
   if (net != NULL)
     add_costs (scene, net);
@@ -736,7 +738,6 @@ studio_scene_free (StudioScene *scene)
   g_free (scene->annotation);
   g_free (scene->device);
   g_free (scene->item);
-  g_free (scene->filed);
   g_free (scene->link);
   g_free (scene->path);
   g_clear_pointer (&scene->by_id, g_hash_table_unref);

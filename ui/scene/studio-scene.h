@@ -63,6 +63,11 @@ typedef struct
 
 typedef struct
 {
+  double x, y;
+} StudioPoint;
+
+typedef struct
+{
   guint64 serial;
   guint since; /* see studio_item_is_as_in() */
   guint slot;  /* by which its scene finds it */
@@ -77,6 +82,8 @@ typedef struct
   double figure_height;       /* of the card's height, at its lower edge; 0: no figure */
   StudioFigure *figure;       /* NULL: none, or not loaded yet */
   char *sample_key;           /* of a data set's node: the key of its sample */
+  guint64 place;              /* serial of the <place> that was read last; 0: none */
+  StudioPoint filed;          /* its corner there, if it is placed */
   gboolean is_placed;         /* has a position in the file; else x and y come from studio_layout_fill() */
   double hanging;             /* height of its pins: below it, or at its side if it runs down */
   double hanging_width;       /* of the widest pin; 0: none */
@@ -107,7 +114,7 @@ typedef struct
   gboolean fault_is_todo; /* not an error: something is missing */
   StudioFaultPlace fault_place;
   double fault_width; /* of the bubble; 0: the card's width */
-  char *waits_for;    /* the card whose fault leaves this one untyped; NULL */
+  char *waits_for;    /* GRefString: the card whose fault leaves this one untyped; NULL */
   char *fault_port;
   char *fix; /* the label of the quick-fix button, or NULL */
 } StudioItem;
@@ -123,11 +130,6 @@ typedef enum
 
 typedef struct
 {
-  double x, y;
-} StudioPoint;
-
-typedef struct
-{
   guint64 serial;
   guint from, output, to, input; /* indices of items and of their ports */
   guint next_out, next_in;       /* the next wire of the same output, of the same input; STUDIO_NO_ITEM: last */
@@ -137,7 +139,7 @@ typedef struct
   double thickness; /* relative to the usual width, by the norm of its gradient; 0: unknown */
   LoomType type;
   LoomNetAxes axes;
-  char *label;    /* shape label, "B × 10" */
+  char *label;    /* GRefString: shape label, "B × 10" */
   char *copy;     /* "cpu → cuda:0 · 3.1 MB" if its tensor is copied to another device; else NULL */
   char *copy_doc; /* the same in sentences */
   guint n_points;
@@ -180,7 +182,6 @@ typedef struct
   GArray *slots;                /* guint: index of an item, by its slot, which it keeps when others come and go */
   char *path;                   /* of the scope from the root, "block.0"; "" */
   StudioRoutes *routes;         /* of the wires, cached */
-  StudioPoint *filed;           /* by item: its corner in the file, if it is placed there */
 } StudioScene;
 
 /* The label of the quick-fix button for a fault of the node with this serial (transfer full); NULL: no fix. */

@@ -57,20 +57,20 @@ shape_text (const LoomShape *shape, const LoomNetAxes *axes, StudioShapes shapes
 void
 studio_link_relabel (const StudioScene *scene, StudioLink *link)
 {
-  g_autofree char *shape = NULL;
+  g_autofree char *shape = NULL, *label = NULL;
 
-  g_clear_pointer (&link->label, g_free);
+  g_clear_pointer (&link->label, g_ref_string_release);
   if (!link->typed)
     return;
   shape = shape_text (&link->type.shape, &link->axes, scene->shapes, scene->batch);
   if (link->copy == NULL)
     {
-      link->label = g_steal_pointer (&shape);
+      link->label = g_ref_string_new (shape);
       return;
     }
   g_auto (GStrv) part = g_strsplit (link->copy, " · ", 2);
-  link->label
-      = g_strdup_printf ("%s\t%s%s%s", shape, part[0], part[1] != NULL ? "\t" : "", part[1] != NULL ? part[1] : "");
+  label = g_strdup_printf ("%s\t%s%s%s", shape, part[0], part[1] != NULL ? "\t" : "", part[1] != NULL ? part[1] : "");
+  link->label = g_ref_string_new (label);
 }
 
 void
