@@ -6,6 +6,7 @@
 #include "tests/test-program.h"
 #include "tests/ui/document-chain.h"
 #include "tests/ui/document-test.h"
+#include "ui/canvas/studio-node-words.h"
 #include "ui/canvas/annotation-edit.h"
 #include "ui/canvas/canvas-board.h"
 #include "ui/canvas/canvas-clipboard.h"
@@ -719,6 +720,48 @@ test_cards (Fixture *f, gconstpointer data)
   cards_tear_down (&c, f);
 }
 
+/* NULL: the card is described as it is in the scene. */
+static char *
+check_words (Fixture *f, Cards *c, guint64 serial)
+{
+  g_autofree char *words = studio_node_words (f->scene, studio_scene_find (f->scene, serial), NULL);
+
+  return gtk_test_accessible_check_property (GTK_ACCESSIBLE (canvas_cards_find (c->cards, serial)),
+                                             GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, words);
+}
+
+/* A card out of sight is described within the next frames, or when it gets the focus. */
+static void
+test_words (Fixture *f, gconstpointer data)
+{
+  const StudioView nowhere = { 1, 90000, 90000, 100, 100 };
+  const guint64 fc = serial (f, "fc"), act = serial (f, "act");
+  char *other;
+  Cards c;
+
+  cards_set_up (&c, f);
+  canvas_cards_sync (c.cards, f->scene);
+  g_assert_null (check_words (f, &c, fc));
+  canvas_cards_allocate (c.cards, f->scene, &nowhere, 0);
+  studio_document_select_only (f->document, act);
+  studio_document_delete_selection (f->document);
+  studio_document_get_net (f->document);
+  f->scene = studio_document_get_scene (f->document);
+  canvas_cards_sync (c.cards, f->scene);
+  while ((other = check_words (f, &c, fc)) != NULL)
+    {
+      g_free (other);
+      g_main_context_iteration (NULL, TRUE);
+    }
+  studio_document_undo (f->document);
+  studio_document_get_net (f->document);
+  f->scene = studio_document_get_scene (f->document);
+  canvas_cards_sync (c.cards, f->scene);
+  gtk_widget_grab_focus (GTK_WIDGET (canvas_cards_find (c.cards, fc)));
+  g_assert_null (check_words (f, &c, fc));
+  cards_tear_down (&c, f);
+}
+
 typedef struct
 {
   guint n_synced;
@@ -1009,6 +1052,7 @@ TEST_FILE (argc, argv)
   g_test_add ("/canvas-widgets/pins", Fixture, NULL, set_up, test_pins, tear_down);
   g_test_add ("/canvas-widgets/popover", Fixture, NULL, set_up, test_popover, tear_down);
   g_test_add ("/canvas-widgets/cards", Fixture, NULL, set_up, test_cards, tear_down);
+  g_test_add ("/canvas-widgets/words", Fixture, NULL, set_up, test_words, tear_down);
   g_test_add ("/canvas-widgets/sync", Fixture, NULL, set_up, test_sync, tear_down);
   g_test_add ("/canvas-widgets/board", Fixture, NULL, set_up, test_board, tear_down);
   g_test_add ("/canvas-widgets/board/gestures", Fixture, NULL, set_up, test_board_gestures, tear_down);

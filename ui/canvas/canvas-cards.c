@@ -8,6 +8,7 @@ typedef struct
 {
   guint64 serial;
   StudioNode *node;
+  gboolean is_described; /* to screen readers, as it is in the scene */
 } Row;
 
 struct _CanvasCards
@@ -21,6 +22,8 @@ struct _CanvasCards
   guint synced;            /* the id of that scene; 0: none */
   gboolean has_values;     /* cards showed values of a step, or marks of a comparison then */
   guint64 last_focus;
+  guint describing;     /* the tick callback that describes cards out of sight; 0: none */
+  guint next_described; /* the rows before it are described */
 };
 
 CanvasCards *
@@ -112,11 +115,75 @@ canvas_cards_get_current_annotation (const CanvasCards *self, const StudioScene 
   return STUDIO_NO_ITEM;
 }
 
+/* ---- words for screen readers ------------------------------------------------ */
+
+#define DESCRIBING_US 1000 /* of a frame */
+
+static void
+describe (CanvasCards *self, const StudioScene *scene, guint i)
+{
+  Row *row = &g_array_index (self->rows, Row, i);
+
+  if (!row->is_described)
+    studio_node_describe (row->node, scene, is_selected (self, row->serial));
+  row->is_described = TRUE;
+}
+
+/* An edit may change the words of thousands of cards: those out of sight take a part of the next frames. */
+static gboolean
+describe_cb (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
+{
+  CanvasCards *self = data;
+  const StudioScene *scene = studio_document_get_scene (self->context->document);
+  const gint64 end = g_get_monotonic_time () + DESCRIBING_US;
+
+  /* Cards that do not agree with the scene will be updated in this frame. */
+  if (scene->id != self->synced)
+    return G_SOURCE_CONTINUE;
+  while (self->next_described < self->rows->len && g_get_monotonic_time () < end)
+    describe (self, scene, self->next_described++);
+  if (self->next_described < self->rows->len)
+    return G_SOURCE_CONTINUE;
+  self->describing = 0;
+  return G_SOURCE_REMOVE;
+}
+
+static void
+stop_describing (CanvasCards *self)
+{
+  if (self->describing != 0)
+    gtk_widget_remove_tick_callback (self->parent, self->describing);
+  self->describing = 0;
+}
+
+/* Describes the visible cards that are not yet, and sees to the others. */
+static void
+describe_all (CanvasCards *self, const StudioScene *scene)
+{
+  self->next_described = self->rows->len;
+  for (guint i = self->rows->len; i-- > 0;)
+    if (g_array_index (self->rows, Row, i).is_described)
+      continue;
+    else if (gtk_widget_get_mapped (GTK_WIDGET (g_array_index (self->rows, Row, i).node)))
+      describe (self, scene, i);
+    else
+      self->next_described = i;
+  if (self->next_described < self->rows->len && self->describing == 0)
+    self->describing = gtk_widget_add_tick_callback (self->parent, describe_cb, self, NULL);
+}
+
 static void
 focus_cb (GtkWidget *node, GParamSpec *pspec, CanvasCards *self)
 {
-  if (gtk_widget_has_focus (node))
-    self->last_focus = studio_node_get_serial (STUDIO_NODE (node));
+  const StudioScene *scene;
+  const guint i = studio_node_get_item (STUDIO_NODE (node));
+
+  if (!gtk_widget_has_focus (node))
+    return;
+  self->last_focus = studio_node_get_serial (STUDIO_NODE (node));
+  scene = studio_document_get_scene (self->context->document);
+  if (scene->id == self->synced && i < self->rows->len)
+    describe (self, scene, i);
 }
 
 /* ---- agreement with a scene -------------------------------------------------- */
@@ -141,6 +208,7 @@ canvas_cards_forget (CanvasCards *self)
   g_hash_table_remove_all (self->annotations);
   g_array_set_size (self->rows, 0);
   self->synced = 0;
+  stop_describing (self);
 }
 
 static void
@@ -206,9 +274,10 @@ has_values_now (const CanvasCards *self)
   return !card_values_are_empty (self->context->values) || !canvas_marks_are_empty (self->context->marks);
 }
 
-/* Finds the cards that are there. current: by item, the card shows it as it is. Returns the number of cards found. */
+/* Finds the cards that are there, the rows of the scene. current: by item, the card shows it as it is. Returns the
+ * number of cards found. */
 static guint
-find_nodes (const CanvasCards *self, const StudioScene *scene, StudioNode **node, gboolean *current)
+find_nodes (const CanvasCards *self, const StudioScene *scene, Row *now, gboolean *current)
 {
   const gboolean has_values = self->has_values || has_values_now (self);
   const Row *row = (const Row *)(gpointer)self->rows->data;
@@ -225,78 +294,75 @@ find_nodes (const CanvasCards *self, const StudioScene *scene, StudioNode **node
       current[i] = FALSE;
       if (next < self->rows->len && row[next].serial == item->serial)
         {
-          node[i] = row[next++].node;
+          now[i] = row[next++];
           current[i] = !has_values && studio_item_is_as_in (item, self->synced);
+          now[i].is_described &= current[i];
         }
       else
-        node[i] = canvas_cards_find (self, item->serial);
-      found += node[i] != NULL;
+        now[i] = (Row){ item->serial, canvas_cards_find (self, item->serial), FALSE };
+      found += now[i].node != NULL;
     }
   return found;
 }
 
-/* Fills node [n_items], in which cards that are there are set. */
+/* Makes the cards that are not there, and updates those that are not current. */
 static void
-make_nodes (CanvasCards *self, const StudioScene *scene, StudioNode **node, const gboolean *current)
+make_nodes (CanvasCards *self, const StudioScene *scene, Row *now, const gboolean *current)
 {
   GtkWidget *next = NULL;
 
   for (guint i = scene->n_items; i-- > 0;)
     {
-      if (node[i] == NULL)
+      if (now[i].node == NULL)
         {
-          node[i] = studio_node_new (self->context, scene->item[i].serial);
-          gtk_widget_insert_before (GTK_WIDGET (node[i]), self->parent, next);
-          g_signal_connect (node[i], "notify::has-focus", G_CALLBACK (focus_cb), self);
-          g_hash_table_insert (self->nodes, (gpointer)studio_node_peek_serial (node[i]), node[i]);
+          now[i].node = studio_node_new (self->context, now[i].serial);
+          gtk_widget_insert_before (GTK_WIDGET (now[i].node), self->parent, next);
+          g_signal_connect (now[i].node, "notify::has-focus", G_CALLBACK (focus_cb), self);
+          g_hash_table_insert (self->nodes, (gpointer)studio_node_peek_serial (now[i].node), now[i].node);
         }
-      next = GTK_WIDGET (node[i]);
-      studio_node_set_item (node[i], i);
+      next = GTK_WIDGET (now[i].node);
+      studio_node_set_item (now[i].node, i);
       if (current[i])
         continue;
-      studio_node_update (node[i], scene, i, is_selected (self, scene->item[i].serial));
-      light (self, node[i], scene, i);
+      studio_node_update (now[i].node, scene, i, is_selected (self, now[i].serial));
+      light (self, now[i].node, scene, i);
     }
-}
-
-/* Notes with what the cards agree. */
-static void
-note_rows (CanvasCards *self, const StudioScene *scene, StudioNode *const *node)
-{
-  g_array_set_size (self->rows, scene->n_items);
-  for (guint i = 0; i < scene->n_items; i++)
-    g_array_index (self->rows, Row, i) = (Row){ scene->item[i].serial, node[i] };
-  self->synced = scene->id;
-  self->has_values = has_values_now (self);
 }
 
 void
 canvas_cards_sync (CanvasCards *self, const StudioScene *scene)
 {
-  g_autofree StudioNode **made = g_new (StudioNode *, scene->n_items + 1);
+  g_autoptr (GArray) rows = g_array_sized_new (FALSE, FALSE, sizeof (Row), scene->n_items);
   g_autofree gboolean *current = g_new (gboolean, scene->n_items + 1);
-  const guint kept = find_nodes (self, scene, made, current);
+  Row *now;
   guint64 focused = 0;
   StudioNode *node;
 
-  if (is_much_new (g_hash_table_size (self->nodes), kept, scene->n_items))
+  g_array_set_size (rows, scene->n_items);
+  now = (Row *)(gpointer)rows->data;
+  if (is_much_new (g_hash_table_size (self->nodes), find_nodes (self, scene, now, current), scene->n_items))
     {
-      memset (made, 0, scene->n_items * sizeof *made);
+      for (guint i = 0; i < scene->n_items; i++)
+        now[i] = (Row){ .serial = now[i].serial };
       memset (current, 0, scene->n_items * sizeof *current);
       focused = canvas_cards_get_focused (self) != NULL ? self->last_focus : 0;
       remove_gone (self, NULL);
     }
-  make_nodes (self, scene, made, current);
-  node = canvas_cards_find (self, focused);
-  if (node != NULL)
-    gtk_widget_grab_focus (GTK_WIDGET (node));
+  make_nodes (self, scene, now, current);
   for (guint i = 0; i < scene->n_items; i++)
     if (!current[i])
-      studio_node_update_accessible (made[i], scene, is_selected (self, scene->item[i].serial), self->nodes);
+      studio_node_update_targets (now[i].node, scene, self->nodes);
   /* Each item has a card by now. */
   if (g_hash_table_size (self->nodes) > scene->n_items)
     remove_gone (self, scene);
-  note_rows (self, scene, made);
+  g_array_unref (self->rows);
+  self->rows = g_steal_pointer (&rows);
+  self->synced = scene->id;
+  self->has_values = has_values_now (self);
+  node = canvas_cards_find (self, focused);
+  if (node != NULL)
+    gtk_widget_grab_focus (GTK_WIDGET (node));
+  describe_all (self, scene);
 }
 
 void
@@ -361,13 +427,9 @@ canvas_cards_place_faults (CanvasCards *self, StudioScene *scene)
 void
 canvas_cards_describe (CanvasCards *self, const StudioScene *scene)
 {
-  for (guint i = 0; i < scene->n_items; i++)
-    {
-      StudioNode *node = canvas_cards_find (self, scene->item[i].serial);
-
-      if (node != NULL)
-        studio_node_update_accessible (node, scene, is_selected (self, scene->item[i].serial), self->nodes);
-    }
+  for (guint i = 0; i < self->rows->len; i++)
+    g_array_index (self->rows, Row, i).is_described = FALSE;
+  describe_all (self, scene);
 }
 
 void

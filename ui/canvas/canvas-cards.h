@@ -22,7 +22,8 @@ StudioAnnotationView *canvas_cards_find_annotation (const CanvasCards *self, gui
 
 /* ---- agreement with a scene ---- */
 
-/* Makes the cards that a scene lacks, updates the others, and removes those that it does not have. */
+/* Makes the cards that a scene lacks, updates the others, and removes those that it does not have. Cards out of sight
+ * are described to screen readers within the next frames. */
 void canvas_cards_sync (CanvasCards *self, const StudioScene *scene);
 /* Likewise for frames and notes. */
 void canvas_cards_sync_annotations (CanvasCards *self, const StudioScene *scene);

@@ -28,9 +28,15 @@ typedef enum
   N_PHRASES
 } Phrase;
 
-/* An edit may change the words of thousands of cards, and gettext searches its tables at each call: each phrase is
- * translated once. The language does not change while Studio runs. */
-static const char *
+/* A phrase in the language of the user. An edit may change the words of thousands of cards, and gettext searches its
+ * tables at each call: each phrase is translated once, as the language does not change while Studio runs. */
+typedef struct
+{
+  const char *text, *rest; /* rest: after its %s; "" */
+  gssize n;                /* bytes before its %s */
+} Translation;
+
+static const Translation *
 translated (Phrase phrase)
 {
   static const char *const english[N_PHRASES] = {
@@ -47,39 +53,29 @@ translated (Phrase phrase)
     [PHRASE_FROM] = N_ ("from %s"),
     [PHRASE_TO] = N_ ("to %s"),
   };
-  static const char *local[N_PHRASES];
+  static Translation local[N_PHRASES];
+  Translation *t = &local[phrase];
 
-  if (local[phrase] == NULL)
-    local[phrase] = _ (english[phrase]);
-  return local[phrase];
-}
-
-/* Appends what a phrase has before its %s, or all of a phrase without, and returns the rest. */
-static const char *
-add_beginning (GString *s, Phrase phrase)
-{
-  const char *text = translated (phrase), *gap = strstr (text, "%s");
-
-  if (gap == NULL)
+  if (t->text == NULL)
     {
-      g_string_append (s, text);
-      return "";
+      const char *text = _ (english[phrase]), *gap = strstr (text, "%s");
+
+      *t = (Translation){ text, gap != NULL ? gap + 2 : "", gap != NULL ? gap - text : (gssize)strlen (text) };
     }
-  g_string_append_len (s, text, gap - text);
-  return gap + 2;
+  return t;
 }
 
 /* Appends "; muted", or "; on cpu:1". */
 static void
 add_phrase (GString *s, Phrase phrase, const char *word)
 {
-  const char *rest;
+  const Translation *t = translated (phrase);
 
   g_string_append (s, "; ");
-  rest = add_beginning (s, phrase);
+  g_string_append_len (s, t->text, t->n);
   if (word != NULL)
     g_string_append (s, word);
-  g_string_append (s, rest);
+  g_string_append (s, t->rest);
 }
 
 static void
@@ -136,12 +132,12 @@ add_neighbours (GString *s, const StudioScene *scene, guint item, gboolean outgo
     }
   else if (n > 0)
     {
-      const char *rest;
+      const Translation *t = translated (outgoing ? PHRASE_TO : PHRASE_FROM);
 
       g_string_append (s, "; ");
-      rest = add_beginning (s, outgoing ? PHRASE_TO : PHRASE_FROM);
+      g_string_append_len (s, t->text, t->n);
       add_names (s, scene, item, outgoing);
-      g_string_append (s, rest);
+      g_string_append (s, t->rest);
     }
 }
 
@@ -149,7 +145,7 @@ char *
 studio_node_words (const StudioScene *scene, guint at, const char *mark)
 {
   const StudioItem *item = &scene->item[at];
-  GString *description = g_string_new (NULL);
+  GString *description = g_string_sized_new (128);
   g_autofree char *stage = studio_item_stage_text (item), *split = studio_item_split_text (item),
                   *health = studio_health_words (&item->health);
   StudioTone tone = studio_item_tone (item);
@@ -164,7 +160,7 @@ studio_node_words (const StudioScene *scene, guint at, const char *mark)
         g_string_append (description, shape);
       }
   if (description->len == 0)
-    g_string_append (description, translated (PHRASE_UNKNOWN));
+    g_string_append (description, translated (PHRASE_UNKNOWN)->text);
   if (mark != NULL)
     add_words (description, mark);
   if (item->badge != NULL)

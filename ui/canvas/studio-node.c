@@ -26,7 +26,7 @@ struct _StudioNode
   guint digest, names_digest, targets_digest, accessible_states;
   char *words; /* the description for screen readers; NULL: none yet */
   gboolean selected;
-  char *live_shown;
+  gboolean is_stale; /* the item may have changed since it was digested */
   StudioCardTexts *texts;
   double texts_scale;
   PangoLayout *port;
@@ -82,6 +82,61 @@ clear_texts (StudioNode *self)
 {
   g_clear_pointer (&self->far, cairo_surface_destroy);
   g_clear_pointer (&self->texts, studio_card_texts_free);
+}
+
+/* ---- texts ---------------------------------------------------------------- */
+
+static guint
+mix (guint hash, const char *text)
+{
+  return hash * 31 + (text != NULL ? g_str_hash (text) : 7);
+}
+
+/* Of thousands of cards few differ, and each is digested at every edit. So no text is read that follows from another: a
+ * path from the id, the name of the kind and of ports from the operator. */
+static guint
+item_digest (const StudioItem *item, const char *live)
+{
+  guint h = studio_node_names_digest (item);
+
+  h = mix (h, item->summary);
+  h = mix (h, item->badge) * 31 + item->is_device_missing;
+  h = mix (mix (h, item->mark), item->split) * 31 + item->tint * 2 + item->in_stage;
+  h = h * 31 + (item->figure != NULL ? item->figure->id : 0);
+  h = h * 31 + item->flow * 2 + item->folded;
+  h = h * 31 + item->frozen;
+  h = h * 31 + item->muted;
+  h = h * 31 + (guint)(item->cost * 1000);
+  h = mix (h, item->repeat);
+  h = mix (h, item->fault);
+  h = mix (h, item->fault_port);
+  h = mix (h, item->fix);
+  h = mix (h, live);
+  h = h * 31 + studio_item_tone (item) * 4 + item->fault_place;
+  h = mix (h, item->waits_for);
+  for (guint o = 0; o < 2; o++)
+    {
+      const StudioPort *port = o ? item->output : item->input;
+
+      for (guint p = 0; p < (o ? item->n_outputs : item->n_inputs); p++)
+        h = (item->has_table_ports ? h : mix (h, port[p].name)) * 31 + (port[p].n_links > 0) * 64 + port[p].typed * 32
+            + (port[p].typed ? port[p].type.dtype : 0);
+    }
+  return h;
+}
+
+/* Drops what was drawn if the card looks otherwise now. */
+static gboolean
+drop_old_texts (StudioNode *self, const StudioItem *item)
+{
+  const guint digest = item_digest (item, live_text (self, item));
+
+  self->is_stale = FALSE;
+  if (digest == self->digest)
+    return FALSE;
+  self->digest = digest;
+  clear_texts (self);
+  return TRUE;
 }
 
 static const StudioCardTexts *
@@ -378,6 +433,8 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 
   if (item == NULL)
     return;
+  if (self->is_stale)
+    drop_old_texts (self, item);
   theme = theme_of (self);
   zoom = zoom_of (self);
   if (zoom < STUDIO_ZOOM_DETAIL)
@@ -432,43 +489,14 @@ studio_node_snapshot (GtkWidget *widget, GtkSnapshot *snapshot)
 
 /* ---- content -------------------------------------------------------------- */
 
-static guint
-mix (guint hash, const char *text)
+static void
+show_selected (StudioNode *self, gboolean selected)
 {
-  return hash * 31 + (text != NULL ? g_str_hash (text) : 7);
-}
-
-/* Of thousands of cards few differ, and each is digested at every edit. So no text is read that follows from another: a
- * path from the id, the name of the kind and of ports from the operator. */
-static guint
-item_digest (const StudioItem *item, const char *live)
-{
-  guint h = studio_node_names_digest (item);
-
-  h = mix (h, item->summary);
-  h = mix (h, item->badge) * 31 + item->is_device_missing;
-  h = mix (mix (h, item->mark), item->split) * 31 + item->tint * 2 + item->in_stage;
-  h = h * 31 + (item->figure != NULL ? item->figure->id : 0);
-  h = h * 31 + item->flow * 2 + item->folded;
-  h = h * 31 + item->frozen;
-  h = h * 31 + item->muted;
-  h = h * 31 + (guint)(item->cost * 1000);
-  h = mix (h, item->repeat);
-  h = mix (h, item->fault);
-  h = mix (h, item->fault_port);
-  h = mix (h, item->fix);
-  h = mix (h, live);
-  h = h * 31 + studio_item_tone (item) * 4 + item->fault_place;
-  h = mix (h, item->waits_for);
-  for (guint o = 0; o < 2; o++)
-    {
-      const StudioPort *port = o ? item->output : item->input;
-
-      for (guint p = 0; p < (o ? item->n_outputs : item->n_inputs); p++)
-        h = (item->has_table_ports ? h : mix (h, port[p].name)) * 31 + (port[p].n_links > 0) * 64 + port[p].typed * 32
-            + (port[p].typed ? port[p].type.dtype : 0);
-    }
-  return h;
+  if (selected == self->selected)
+    return;
+  g_clear_pointer (&self->far, cairo_surface_destroy);
+  self->selected = selected;
+  gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
 void
@@ -480,17 +508,12 @@ studio_node_set_item (StudioNode *self, guint item)
 void
 studio_node_update (StudioNode *self, const StudioScene *scene, guint item, gboolean selected)
 {
-  guint digest = item_digest (&scene->item[item], live_text (self, &scene->item[item]));
-
   self->item = item;
-  if (digest == self->digest && selected == self->selected)
-    return;
-  if (digest != self->digest)
-    clear_texts (self);
-  g_clear_pointer (&self->far, cairo_surface_destroy);
-  self->digest = digest;
-  self->selected = selected;
-  gtk_widget_queue_draw (GTK_WIDGET (self));
+  show_selected (self, selected);
+  self->is_stale = TRUE;
+  /* A card out of sight waits until it is drawn: an edit may change thousands. */
+  if (gtk_widget_get_mapped (GTK_WIDGET (self)) && drop_old_texts (self, &scene->item[item]))
+    gtk_widget_queue_draw (GTK_WIDGET (self));
 }
 
 /* The states are bits of `accessible_states`. */
@@ -512,9 +535,7 @@ studio_node_select (StudioNode *self, gboolean selected)
 {
   if (selected == self->selected)
     return;
-  g_clear_pointer (&self->far, cairo_surface_destroy);
-  self->selected = selected;
-  gtk_widget_queue_draw (GTK_WIDGET (self));
+  show_selected (self, selected);
   update_states (self, selected, (self->accessible_states & 1) != 0);
 }
 
@@ -560,11 +581,11 @@ targets_digest (const StudioScene *scene, const StudioItem *item)
   return h;
 }
 
-/* Tells screen readers which cards follow, if they are others than before. */
-static void
-update_targets (StudioNode *self, const StudioScene *scene, const StudioItem *item, GHashTable *nodes)
+void
+studio_node_update_targets (StudioNode *self, const StudioScene *scene, GHashTable *nodes)
 {
   const GtkAccessibleRelation relation = GTK_ACCESSIBLE_RELATION_FLOW_TO;
+  const StudioItem *item = &scene->item[self->item];
   const guint digest = targets_digest (scene, item);
   g_autoptr (GHashTable) known = NULL;
   g_auto (GValue) value = G_VALUE_INIT;
@@ -610,7 +631,7 @@ update_label (StudioNode *self, const StudioItem *item)
 }
 
 void
-studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gboolean selected, GHashTable *nodes)
+studio_node_describe (StudioNode *self, const StudioScene *scene, gboolean selected)
 {
   const StudioItem *item = &scene->item[self->item];
   g_autofree char *mark = dup_marks (self, item);
@@ -618,7 +639,6 @@ studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gbool
 
   update_states (self, selected, studio_item_tone (item) == STUDIO_TONE_ERROR);
   update_label (self, item);
-  update_targets (self, scene, item, nodes);
   if (g_strcmp0 (words, self->words) == 0)
     return;
   g_free (self->words);

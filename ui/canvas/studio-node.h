@@ -24,6 +24,8 @@ void studio_node_select (StudioNode *self, gboolean selected);
 void studio_node_hide (StudioNode *self);
 /* Draws again what does not depend on the item: theme, values, lit ports. texts: also lays out the texts again. */
 void studio_node_refresh (StudioNode *self, gboolean texts);
-/* Sets name, description, state and the cards that the node's wires lead to, for screen readers. nodes: &serial →
+/* Sets name, description and state for screen readers. */
+void studio_node_describe (StudioNode *self, const StudioScene *scene, gboolean selected);
+/* Tells screen readers which cards the node's wires lead to, if they are others than before. nodes: &serial →
  * StudioNode. */
-void studio_node_update_accessible (StudioNode *self, const StudioScene *scene, gboolean selected, GHashTable *nodes);
+void studio_node_update_targets (StudioNode *self, const StudioScene *scene, GHashTable *nodes);
