@@ -1,70 +1,22 @@
 #include "app/report/handout-markdown.h"
 
-#include <cmark.h>
 #include <string.h>
 
-/* Deeper levels of quotes, lists and emphasis are left out: each is a recursive call, and a file may have thousands. */
+#include "ui/drawing/markdown-inline.h"
+
+/* Deeper levels of quotes and lists are left out: each is a recursive call, and a file may have thousands. */
 #define MAX_BLOCKS 12
-#define MAX_INLINE 32
 
-static void
-append_escaped (GString *to, const char *open, const char *text, const char *close)
-{
-  g_autofree char *escaped = g_markup_escape_text (text != NULL ? text : "", -1);
-
-  g_string_append_printf (to, "%s%s%s", open, escaped, close);
-}
-
-static void append_inline (GString *to, cmark_node *parent, guint level);
-
-static void
-append_within (GString *to, const char *open, cmark_node *n, const char *close, guint level)
-{
-  g_string_append (to, open);
-  append_inline (to, n, level + 1);
-  g_string_append (to, close);
-}
-
-/* The address of a link is left out: it leads to a card, or to what paper cannot open. */
-static void
-append_inline (GString *to, cmark_node *parent, guint level)
-{
-  if (level > MAX_INLINE)
-    return;
-  for (cmark_node *n = cmark_node_first_child (parent); n != NULL; n = cmark_node_next (n))
-    switch (cmark_node_get_type (n))
-      {
-      case CMARK_NODE_TEXT:
-      case CMARK_NODE_HTML_INLINE:
-        append_escaped (to, "", cmark_node_get_literal (n), "");
-        break;
-      case CMARK_NODE_SOFTBREAK:
-        g_string_append_c (to, ' ');
-        break;
-      case CMARK_NODE_LINEBREAK:
-        g_string_append_c (to, '\n');
-        break;
-      case CMARK_NODE_CODE:
-        append_escaped (to, "<tt>", cmark_node_get_literal (n), "</tt>");
-        break;
-      case CMARK_NODE_EMPH:
-        append_within (to, "<i>", n, "</i>", level);
-        break;
-      case CMARK_NODE_STRONG:
-        append_within (to, "<b>", n, "</b>", level);
-        break;
-      default:
-        append_inline (to, n, level + 1);
-      }
-}
-
-/* prefix: what precedes the text of the first paragraph, such as the sign of a list's item. */
+/* Links lead to a card, or to what paper cannot open. prefix: what precedes the text of the first paragraph, such as
+ * the sign of a list's item. */
 static void
 add_paragraph (ReportPage *page, const char *prefix, const char *open, cmark_node *n, const char *close)
 {
   g_autoptr (GString) markup = g_string_new (prefix);
 
-  append_within (markup, open, n, close, 0);
+  g_string_append (markup, open);
+  markdown_append_inline (markup, n, &(MarkdownInline){ 0 });
+  g_string_append (markup, close);
   report_page_add (page, REPORT_MARKUP, markup->str);
 }
 

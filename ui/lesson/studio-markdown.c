@@ -1,94 +1,21 @@
-/* Markdown as widgets; see the header. HTML in the text is shown literally, so that a file cannot put markup of its own
- * into a label. */
+/* Markdown as widgets; see the header. */
 #include "ui/lesson/studio-markdown.h"
 
-#include <cmark.h>
 #include <glib/gi18n.h>
 #include <string.h>
 
-/* Maximum nesting of quotes, lists and emphasis. Each level is a recursive call and a widget or a span, and a file may
- * have thousands; texts for readers have fewer. */
+#include "ui/drawing/markdown-inline.h"
+
+/* Maximum nesting of quotes and lists. Each level is a recursive call and a widget, and a file may have thousands;
+ * texts for readers have fewer. */
 #define MAX_BLOCKS 12
-#define MAX_INLINE 32
 
 typedef struct
 {
-  StudioMarkdownIsNode is_node;
+  MarkdownInline text;
   StudioMarkdownFollow follow;
-  gpointer data;
   GtkTextDirection direction; /* of the text, not of the window: English in a Hebrew window begins at the left */
 } Context;
-
-/* ---- inline content --------------------------------------------------------- */
-
-static void
-append_escaped (GString *to, const char *text)
-{
-  g_autofree char *escaped = g_markup_escape_text (text != NULL ? text : "", -1);
-
-  g_string_append (to, escaped);
-}
-
-static void
-append_code (GString *to, const char *text, const Context *c)
-{
-  if (c->is_node != NULL && c->is_node (text, c->data))
-    {
-      g_autofree char *escaped = g_markup_escape_text (text, -1);
-
-      g_string_append_printf (to, "<a href=\"node:%s\">%s</a>", escaped, escaped);
-      return;
-    }
-  g_string_append (to, "<tt>");
-  append_escaped (to, text);
-  g_string_append (to, "</tt>");
-}
-
-static void
-append_inline (GString *to, cmark_node *parent, const Context *c, guint level)
-{
-  if (level > MAX_INLINE)
-    {
-      g_string_append (to, "…");
-      return;
-    }
-  for (cmark_node *n = cmark_node_first_child (parent); n != NULL; n = cmark_node_next (n))
-    switch (cmark_node_get_type (n))
-      {
-      case CMARK_NODE_TEXT:
-      case CMARK_NODE_HTML_INLINE:
-        append_escaped (to, cmark_node_get_literal (n));
-        break;
-      case CMARK_NODE_SOFTBREAK:
-        g_string_append_c (to, ' ');
-        break;
-      case CMARK_NODE_LINEBREAK:
-        g_string_append_c (to, '\n');
-        break;
-      case CMARK_NODE_CODE:
-        append_code (to, cmark_node_get_literal (n), c);
-        break;
-      case CMARK_NODE_EMPH:
-        g_string_append (to, "<i>");
-        append_inline (to, n, c, level + 1);
-        g_string_append (to, "</i>");
-        break;
-      case CMARK_NODE_STRONG:
-        g_string_append (to, "<b>");
-        append_inline (to, n, c, level + 1);
-        g_string_append (to, "</b>");
-        break;
-      case CMARK_NODE_LINK:
-        g_string_append (to, "<a href=\"");
-        append_escaped (to, cmark_node_get_url (n));
-        g_string_append (to, "\">");
-        append_inline (to, n, c, level + 1);
-        g_string_append (to, "</a>");
-        break;
-      default:
-        append_inline (to, n, c, level + 1);
-      }
-}
 
 /* ---- blocks ----------------------------------------------------------------- */
 
@@ -98,7 +25,7 @@ link_cb (GtkLabel *label, const char *address, gpointer data)
   const Context *c = data;
 
   if (c->follow != NULL)
-    c->follow (address, c->data);
+    c->follow (address, c->text.data);
   return TRUE;
 }
 
@@ -125,7 +52,7 @@ inline_label (cmark_node *n, const char *css_class, Context *c)
 {
   g_autoptr (GString) markup = g_string_new (NULL);
 
-  append_inline (markup, n, c, 0);
+  markdown_append_inline (markup, n, &c->text);
   return label_new (markup->str, css_class, c);
 }
 
@@ -232,7 +159,7 @@ studio_markdown_new (const char *text, StudioMarkdownIsNode is_node, StudioMarkd
   Context *context = g_new0 (Context, 1);
   cmark_node *document = parse (text);
 
-  *context = (Context){ is_node, follow, data, direction_of (text, box) };
+  *context = (Context){ { TRUE, is_node, data }, follow, direction_of (text, box) };
   g_object_set_data_full (G_OBJECT (box), "context", context, g_free);
   gtk_widget_add_css_class (box, "markdown");
   append_blocks (GTK_BOX (box), document, context, 0);
@@ -243,7 +170,7 @@ studio_markdown_new (const char *text, StudioMarkdownIsNode is_node, StudioMarkd
 char *
 studio_markdown_to_markup (const char *text, StudioMarkdownIsNode is_node, gpointer data)
 {
-  const Context context = { .is_node = is_node, .data = data };
+  const MarkdownInline how = { TRUE, is_node, data };
   GString *markup = g_string_new (NULL);
   cmark_node *document = parse (text);
 
@@ -251,7 +178,7 @@ studio_markdown_to_markup (const char *text, StudioMarkdownIsNode is_node, gpoin
     {
       if (markup->len > 0)
         g_string_append_c (markup, '\n');
-      append_inline (markup, n, &context, 0);
+      markdown_append_inline (markup, n, &how);
     }
   cmark_node_free (document);
   return g_string_free (markup, FALSE);
