@@ -229,6 +229,38 @@ test_trends (void)
     }
 }
 
+/* The curves cross where the test leaves training for the last time; batches that differ cross nothing. */
+static void
+test_crossing (void)
+{
+  static const struct
+  {
+    double test[5]; /* at steps 10, 20, …; train falls from 1 to 0.5, with a difference of 0.4 from batch to batch */
+    const char *words;
+  } cases[] = {
+    { { 0.9, 0.8, 0.7, 0.7, 0.7 }, "; train crosses the test curve at step 40 and stays below" },
+    { { 1.2, 1.1, 0.7, 0.6, 0.5 }, "; train crosses the test curve at step 30 and stays above" },
+    { { 0.9, 0.95, 0.7, 0.8, 0.8 }, "; train crosses the test curve at step 40 and stays below" },
+    { { 1.1, NAN, 0.9, 0.9, 0.9 }, NULL },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (StudioPlot) p = studio_plot_new ("loss");
+      g_autoptr (LoomSeries) train = loom_series_new (LOOM_SERIES_MOST), test = loom_series_new (LOOM_SERIES_MOST);
+
+      for (int k = 1; k <= 50; k++)
+        loom_series_append (train, k, 1 - k / 100. + (k % 2 ? 0.2 : -0.2));
+      for (int k = 0; k < 5; k++)
+        loom_series_append (test, 10 * (k + 1), cases[i].test[k]);
+      studio_plot_add_curve (p, "train", STUDIO_PLOT_CURVE_TRAIN, train);
+      studio_plot_add_curve (p, "test", STUDIO_PLOT_CURVE_VALIDATION, test);
+      g_autofree char *words = studio_plot_describe (p);
+      g_assert_true (cases[i].words != NULL ? g_str_has_suffix (words, cases[i].words)
+                                            : strstr (words, "crosses") == NULL);
+    }
+}
+
 static void
 test_export (void)
 {
@@ -365,6 +397,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/charts/plot/mark", test_plot_mark);
   g_test_add_func ("/charts/plot/words", test_plot_words);
   g_test_add_func ("/charts/plot/trends", test_trends);
+  g_test_add_func ("/charts/plot/crossing", test_crossing);
   g_test_add_func ("/charts/export", test_export);
   g_test_add_func ("/charts/pixels", test_pixels);
   g_test_add_func ("/charts/colormap", test_colormap);

@@ -2,7 +2,7 @@
  *
  * It holds no data: the series belong to the run and are only referenced, so a chart can be destroyed and created
  * again. It redraws when studio_chart_update() is called (four times a second during a run), not for each point. Arrow
- * keys move a cursor along the curves, whose values are read aloud. */
+ * keys move a cursor along the curves and to their extremes, whose values are read aloud. */
 #include "ui/charts/studio-chart.h"
 #include "ui/charts/studio-text-scale.h"
 
@@ -91,6 +91,27 @@ strides_of (guint key)
   return 0;
 }
 
+/* The index of the greatest (sign 1) or least (-1) point. */
+static gsize
+extreme (const LoomSeries *series, int sign)
+{
+  gsize best = 0;
+  double most = -INFINITY;
+
+  for (gsize i = 0; i < loom_series_length (series); i++)
+    {
+      double y;
+
+      loom_series_get (series, i, NULL, &y);
+      if (sign * y > most)
+        {
+          most = sign * y;
+          best = i;
+        }
+    }
+  return best;
+}
+
 /* At first the cursor is at the last point. */
 static void
 move_cursor (StudioChart *self, const LoomSeries *series, int strides)
@@ -117,10 +138,12 @@ key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierTyp
   if (key == GDK_KEY_Escape)
     g_signal_emit (self, signals[RELEASED], 0);
   if (state & (GDK_CONTROL_MASK | GDK_ALT_MASK) || series == NULL
-      || (strides == 0 && (key != GDK_KEY_Escape || isnan (self->cursor))))
+      || (strides == 0 && key != GDK_KEY_Up && key != GDK_KEY_Down && (key != GDK_KEY_Escape || isnan (self->cursor))))
     return GDK_EVENT_PROPAGATE;
   if (strides != 0)
     move_cursor (self, series, strides);
+  else if (key == GDK_KEY_Up || key == GDK_KEY_Down)
+    loom_series_get (series, extreme (series, key == GDK_KEY_Up ? 1 : -1), &self->cursor, NULL);
   else
     self->cursor = NAN;
   studio_chart_update (self);

@@ -236,6 +236,67 @@ add_extremes (GString *words, const StudioPlotCurve *c)
                           trend);
 }
 
+static const StudioPlotCurve *
+first_curve (const StudioPlot *p, StudioPlotCurveStyle style)
+{
+  for (guint i = 0; i < p->curves->len; i++)
+    {
+      const StudioPlotCurve *c = p->curves->pdata[i];
+
+      if (c->style == style)
+        return c;
+    }
+  return NULL;
+}
+
+/* The step of the last evaluation at which `test` is on another side of `train` than before; side: where it stays.
+ * Batches differ more than the curves do, so the value of `train` is its mean since the evaluation before. NaN: the
+ * curves do not cross. */
+static double
+last_crossing (const LoomSeries *train, const LoomSeries *test, int *side)
+{
+  double at = NAN;
+  gsize from = 0;
+
+  *side = 0;
+  for (gsize k = 0; k < loom_series_length (test); k++)
+    {
+      double x, y, low, high, mean;
+      gsize to;
+
+      loom_series_get (test, k, &x, &y);
+      to = loom_series_lower_bound (train, nextafter (x, INFINITY));
+      if (!isfinite (y) || !loom_series_range (train, from, to, &low, &high, &mean))
+        continue;
+      from = to;
+      if (*side != 0 && (y > mean) - (y < mean) == -*side)
+        at = x;
+      if (y != mean)
+        *side = y > mean ? 1 : -1;
+    }
+  return at;
+}
+
+/* Where the test's error leaves that of training is what a sighted reader looks for first. */
+static void
+add_crossing (GString *words, const StudioPlot *p)
+{
+  const StudioPlotCurve *train = first_curve (p, STUDIO_PLOT_CURVE_TRAIN);
+  const StudioPlotCurve *test = first_curve (p, STUDIO_PLOT_CURVE_VALIDATION);
+  int side;
+  double at = train != NULL && test != NULL ? last_crossing (train->series, test->series, &side) : NAN;
+
+  if (isnan (at))
+    return;
+  g_autofree char *step = studio_format_count (at);
+  g_string_append (words, "; ");
+  /* Translators: "train crosses the test curve at step 840 and stays below"; read aloud. */
+  g_string_append_printf (words,
+                          side > 0 ? _ ("%1$s crosses the %2$s curve at step %3$s and stays below")
+                                   : _ ("%1$s crosses the %2$s curve at step %3$s and stays above"),
+                          studio_plot_curve_label (train), studio_plot_curve_label (test), step);
+}
+
 char *
 studio_plot_describe (const StudioPlot *p)
 {
@@ -262,6 +323,7 @@ studio_plot_describe (const StudioPlot *p)
   g_string_printf (words, _ ("%1$s: %2$s at step %3$s"), studio_plot_title (p), s->str, step);
   for (guint i = 0; i < p->curves->len; i++)
     add_extremes (words, g_ptr_array_index (p->curves, i));
+  add_crossing (words, p);
   return g_strdup (words->str);
 }
 

@@ -83,7 +83,8 @@ const char *studio_plot_translate (const char *name);
 const char *studio_plot_title (const StudioPlot *plot);
 /* The label of a curve, translated except that of a rank or a run, which is no name of the plot. */
 const char *studio_plot_curve_label (const StudioPlotCurve *curve);
-/* For screen readers: "loss: train 0.412, validation 0.430 at step 840; train between 0.4 and 2.3, falling". */
+/* For screen readers: "loss: train 0.412, validation 0.430 at step 840; train between 0.4 and 2.3, falling", and
+ * where train and validation cross. */
 char *studio_plot_describe (const StudioPlot *plot);
 /* The point of each curve nearest to x: "step 840 · train 0.412". NULL: no points. (transfer full) */
 char *studio_plot_describe_at (const StudioPlot *plot, double x);
