@@ -230,8 +230,9 @@ test_filters (void)
   StudioWindow *window = studio_window_new (application);
   g_autoptr (GtkFileChooserNative) chooser
       = studio_files_new_chooser (GTK_WINDOW (window), "", GTK_FILE_CHOOSER_ACTION_OPEN, "Open", TRUE, NULL);
-  static const char *const names[] = { "All supported files", "Graphs",   "Tables",   "ONNX models", "Weights",
-                                       "Traces of a step",    "Lectures", "All files" };
+  static const char *const names[]
+      = { "All supported files", "Graphs",   "Tables", "ONNX models", "Weights", "Traces of a step", "Lectures",
+          "Recorded sessions",   "All files" };
 
   g_autoptr (GListModel) filters = gtk_file_chooser_get_filters (GTK_FILE_CHOOSER (chooser));
   g_assert_cmpuint (g_list_model_get_n_items (filters), ==, G_N_ELEMENTS (names));
@@ -242,7 +243,7 @@ test_filters (void)
 
       g_assert_cmpstr (gtk_file_filter_get_name (filter), ==, names[i]);
       g_file_info_set_display_name (info, "W.SafeTensors");
-      g_assert_true (gtk_filter_match (GTK_FILTER (filter), info) == (i == 0 || i == 4 || i == 7));
+      g_assert_true (gtk_filter_match (GTK_FILTER (filter), info) == (i == 0 || i == 4 || i == 8));
     }
   gtk_window_destroy (GTK_WINDOW (window));
 }

@@ -8,6 +8,7 @@
 #include "ui/page/studio-comparing.h"
 #include "ui/page/studio-disk-bar.h"
 #include "ui/page/studio-proposal-bar.h"
+#include "ui/page/studio-recording-bar.h"
 #include "ui/page/studio-evaluate-tab.h"
 #include "ui/page/studio-exporter.h"
 #include "ui/page/studio-exporting.h"
@@ -158,6 +159,14 @@ static const StudioCommandRow commands[] = {
     N_ ("Refuse the Proposal"),
     { NULL },
     "mcp agent suggestion changes" },
+  { "record",
+    NULL,
+    PAGE_RECORDING,
+    G_CALLBACK (studio_recording_bar_toggle),
+    N_ ("File"),
+    N_ ("Record the Session, or Stop"),
+    { NULL },
+    "replay captions screencast lecture video" },
   { "undo",
     NULL,
     PAGE_DOCUMENT,

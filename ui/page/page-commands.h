@@ -14,6 +14,7 @@ typedef enum
   PAGE_SAVER,        /* StudioSaver */
   PAGE_DISK_BAR,     /* StudioDiskBar */
   PAGE_PROPOSAL_BAR, /* StudioProposalBar */
+  PAGE_RECORDING,    /* StudioRecordingBar */
   PAGE_EXPORTER,     /* StudioExporter */
   PAGE_EXPORTING,    /* StudioExporting */
   PAGE_DOCK,         /* StudioTimelineDock */

@@ -9,6 +9,7 @@
 #include "ui/page/studio-comparing.h"
 #include "ui/page/studio-disk-bar.h"
 #include "ui/page/studio-proposal-bar.h"
+#include "ui/page/studio-recording-bar.h"
 #include "ui/page/studio-exporter.h"
 #include "ui/page/studio-exporting.h"
 #include "ui/page/studio-guard.h"
@@ -45,6 +46,7 @@ struct _StudioPage
   GtkWidget *toasts, *split, *upper, *middle, *stage, *canvas_overlay;
   StudioDiskBar *disk_bar;
   StudioProposalBar *proposal_bar;
+  StudioRecordingBar *recording_bar;
   StudioPanes *panes;
   StudioCaption *caption;
   StudioKeyCard *key_card;

@@ -260,6 +260,7 @@ before_command_cb (const char *name, gpointer data)
 {
   StudioPage *self = data;
   studio_inspector_commit_typed (self->inspector);
+  studio_recording_bar_take_command (self->recording_bar, name);
 }
 
 /* ---- parts ----------------------------------------------------------------------------------------- */
@@ -367,6 +368,7 @@ make_tabs (StudioPage *self)
                                             self->toasts, self->questions);
   self->comparing = studio_comparing_new (self->document, self->run, self->canvas, self->panes, self->toasts);
   studio_proposal_bar_set (self->proposal_bar, self->document, self->comparing);
+  studio_recording_bar_set (self->recording_bar, self->document, self->run);
   self->slides_tab = studio_slides_tab_new (self->document, self->canvas, self->slides, self->panes);
   self->task_tab = studio_task_tab_new (self->document, self->run, self->canvas, self->panes, self->stage);
   studio_pins_set_task (self->pins, studio_task_tab_get_task (self->task_tab));
@@ -404,6 +406,7 @@ make_commands (StudioPage *self)
     [PAGE_SAVER] = self->saver,
     [PAGE_DISK_BAR] = self->disk_bar,
     [PAGE_PROPOSAL_BAR] = self->proposal_bar,
+    [PAGE_RECORDING] = self->recording_bar,
     [PAGE_EXPORTER] = &self->exporter,
     [PAGE_LAYER] = &self->layer_commands,
     [PAGE_COVER] = &self->start_cover,
@@ -491,6 +494,7 @@ connect_parts (StudioPage *self)
   g_signal_connect_swapped (self->presentation, "step", G_CALLBACK (studio_runner_step), self->runner);
   CONNECT (comparing, "changed", update_actions);
   CONNECT (proposal_bar, "notify::shown", update_actions);
+  g_signal_connect_object (self->recording_bar, "say", G_CALLBACK (studio_toasts_say), self->toasts, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->proposal_bar, "say", G_CALLBACK (studio_toasts_say), self->toasts, G_CONNECT_SWAPPED);
   g_signal_connect_swapped (self->lesson_tab, "hand-in", G_CALLBACK (studio_handing_in_ask), self->handing_in);
   g_signal_connect_object (self->stepper, "begin", G_CALLBACK (studio_runner_prepare), self->runner, G_CONNECT_SWAPPED);
@@ -513,6 +517,7 @@ studio_page_init (StudioPage *self)
   g_type_ensure (STUDIO_TYPE_PANES);
   g_type_ensure (STUDIO_TYPE_DISK_BAR);
   g_type_ensure (STUDIO_TYPE_PROPOSAL_BAR);
+  g_type_ensure (STUDIO_TYPE_RECORDING_BAR);
   g_type_ensure (STUDIO_TYPE_CAPTION);
   g_type_ensure (STUDIO_TYPE_KEY_CARD);
   g_type_ensure (STUDIO_TYPE_RATE_CARD);
@@ -608,7 +613,7 @@ studio_page_class_init (StudioPageClass *klass)
   G_OBJECT_CLASS (klass)->dispose = page_dispose;
   G_OBJECT_CLASS (klass)->finalize = page_finalize;
   STUDIO_TEMPLATE (klass, "studio-page.ui");
-  STUDIO_TEMPLATE_CHILDREN (klass, StudioPage, toasts, disk_bar, proposal_bar, split, upper, middle, panes,
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioPage, toasts, disk_bar, proposal_bar, recording_bar, split, upper, middle, panes,
                             canvas_overlay, stage, caption, key_card, rate_card, status_line);
   for (guint i = 0; i < N_SIGNALS; i++)
     signals[i] = g_signal_new (((const char *const[]){ "changed", "size-class", "attention" })[i], STUDIO_TYPE_PAGE,
@@ -729,6 +734,17 @@ studio_page_open_text (StudioPage *self, const char *text, gssize length, GError
   if (!studio_document_open_text (self->document, text, length, NULL, error))
     return FALSE;
   show_graph (self);
+  return TRUE;
+}
+
+gboolean
+studio_page_open_recording (StudioPage *self, const char *path, GError **error)
+{
+  g_autoptr (Recording) recording = recording_read (path, error);
+  if (recording == NULL || !studio_page_open_text (self, recording->graph, -1, error))
+    return FALSE;
+  studio_page_show_panel (self);
+  studio_recording_bar_play (self->recording_bar, g_steal_pointer (&recording));
   return TRUE;
 }
 
@@ -904,5 +920,9 @@ studio_page_dump_state (StudioPage *self)
     studio_dump_print ("geometry evaluate\t%s\n", evaluated);
   if (runs != NULL)
     studio_dump_print ("geometry runs\t%s\n", runs);
+  studio_dump_print ("geometry present\trecording=%s\trecorded=%.3f\tcaption=%s\n",
+                     studio_recording_bar_get_state (self->recording_bar),
+                     studio_recording_bar_get_seconds (self->recording_bar),
+                     studio_recording_bar_get_caption (self->recording_bar));
   page_dump_state (&dump);
 }

@@ -47,6 +47,8 @@ gboolean studio_page_is_untouched (StudioPage *self);
 gboolean studio_page_open_file (StudioPage *self, GFile *file, GError **error);
 /* The text of a graph as an untitled document. length -1: it ends with 0. */
 gboolean studio_page_open_text (StudioPage *self, const char *text, gssize length, GError **error);
+/* Replays a recorded session. */
+gboolean studio_page_open_recording (StudioPage *self, const char *path, GError **error);
 /* name: "lessons/spirals". */
 gboolean studio_page_open_example (StudioPage *self, const char *name, GError **error);
 /* Restores unsaved work after a crash. FALSE: the journal could be read in part only; that part is shown. */

@@ -103,6 +103,7 @@ static const struct
   = { N_ ("Weights"), { "safetensors", "pth", "pt", "pt2", "bin", "ckpt", "npz", "gguf", "h5", "keras" } },
   [STUDIO_FILE_TRACE] = { N_ ("Traces of a step"), { "json" } },
   [STUDIO_FILE_LECTURE] = { N_ ("Lectures"), { "lecture" } },
+  [STUDIO_FILE_RECORDING] = { N_ ("Recorded sessions"), { "recording" } },
 };
 
 /* A graph may have any extension; its first character that is not white space decides. */

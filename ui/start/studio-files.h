@@ -21,6 +21,7 @@ typedef enum
   STUDIO_FILE_WEIGHTS,
   STUDIO_FILE_TRACE, /* of `gradloom train --trace` and `gradloom simulate --trace` */
   STUDIO_FILE_LECTURE, /* a list of graphs: engine/lesson/loom-lecture.h */
+  STUDIO_FILE_RECORDING,
   STUDIO_FILE_OTHER
 } StudioFileKind;
 

@@ -488,23 +488,38 @@ take_trace (StudioOpener *self, GFile *file)
 }
 
 static void
+say_unopened (StudioOpener *self, GFile *file, const GError *error)
+{
+  g_autofree char *name = g_file_get_basename (file);
+  g_autofree char *heading = g_strdup_printf (_ ("“%s” cannot be opened"), name);
+
+  studio_page_toast_lasting (studio_tabs_get_page (self->tabs), heading, error->message);
+}
+
+static void
 take_lecture (StudioOpener *self, GFile *file)
 {
   g_autoptr (GError) error = NULL;
 
   if (!studio_lecture_open (self->tabs, file, &error))
-    {
-      g_autofree char *name = g_file_get_basename (file);
-      g_autofree char *heading = g_strdup_printf (_ ("“%s” cannot be opened"), name);
+    say_unopened (self, file, error);
+}
 
-      studio_page_toast_lasting (studio_tabs_get_page (self->tabs), heading, error->message);
-    }
+static void
+take_recording (StudioOpener *self, GFile *file)
+{
+  g_autofree char *path = g_file_get_path (file);
+  g_autoptr (GError) error = NULL;
+
+  if (path != NULL && !studio_page_open_recording (studio_tabs_get_free_page (self->tabs), path, &error))
+    say_unopened (self, file, error);
 }
 
 /* The function for each kind of file. */
 static void (*const takers[]) (StudioOpener *self, GFile *file) = {
   [STUDIO_FILE_GRAPH] = take_graph,     [STUDIO_FILE_TABLE] = take_table, [STUDIO_FILE_MODEL] = take_model,
   [STUDIO_FILE_WEIGHTS] = take_weights, [STUDIO_FILE_TRACE] = take_trace, [STUDIO_FILE_LECTURE] = take_lecture,
+  [STUDIO_FILE_RECORDING] = take_recording,
 };
 
 gboolean
@@ -519,7 +534,7 @@ studio_opener_take_file (StudioOpener *self, GFile *file)
   g_autofree char *name = g_file_get_basename (file);
   g_autofree char *sentence = g_strdup_printf (
       _ ("“%s” cannot be opened. Studio opens graphs (.xml), tables (.csv, .tsv), models (.onnx), "
-         "weights (.safetensors, .pth, .npz, .gguf …), traces of a step (.json) and lectures (.lecture)."),
+         "weights (.safetensors, .pth, .npz, .gguf …), traces of a step (.json), lectures (.lecture) and recorded sessions (.recording)."),
       name);
   studio_tabs_say (self->tabs, sentence);
   return FALSE;
