@@ -88,7 +88,7 @@ def refused(t, folder):
     with open(path, "w", encoding="utf-8") as f:
         f.write('{"recording": 1, "title": "", "graph": "<graph/>"}\n{"at": 2, "note": ""}\n{"at": 1, "note": ""}\n')
     with Studio("no-recording", path) as s:
-        t.holds(s, lambda g: g.has("Line 3: this is no event."), "an event that is earlier than the one before is refused", 10)
+        t.holds(s, lambda g: g.has("Line 3: not an event."), "an event that is earlier than the one before is refused", 10)
 
 
 def body(t):

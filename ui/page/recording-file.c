@@ -107,8 +107,7 @@ recording_read (const char *path, GError **error)
           && (i == 0 ? read_head : read_event) (recording, json_node_get_object (root)))
         continue;
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE,
-                   i == 0 ? _ ("Line %u: this is no recording of version 1.") : _ ("Line %u: this is no event."),
-                   i + 1);
+                   i == 0 ? _ ("Line %u: not a recording of version 1.") : _ ("Line %u: not an event."), i + 1);
       return NULL;
     }
   if (recording->graph == NULL)
