@@ -21,7 +21,7 @@
 #include "kernels/dtype.h"
 #include "kernels/scalar.h"
 
-#define LOOM_BACKEND_ABI 8
+#define LOOM_BACKEND_ABI 9
 #define LOOM_MAX_RANK    8
 
 typedef enum
@@ -87,7 +87,7 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  reduce             x → y                     LoomReduceAttrs
  *  argreduce          x → i64                   LoomArgReduceAttrs
  *  matmul             a, b, [bias] → y          LoomMatmulAttrs; with a sum or a derivative: product.h
- *  conv2d             x, w, [bias] → y          LoomConv2dAttrs
+ *  conv2d             x, w, [bias] → y          LoomConv2dAttrs; with a pooling: conv-pooled.h
  *  conv2d_input_grad  g, w → dx                 LoomConv2dAttrs
  *  conv2d_weight_grad g, x → dw, [dbias]        LoomConv2dAttrs
  *  max_pool2d         x → y, indices            LoomPool2dAttrs
@@ -224,7 +224,8 @@ typedef struct
 /* x [N,C,H,W], w [K,C/groups,R,S], y [N,K,P,Q]; PyTorch's cross-correlation. pad is top, bottom, left, right. has_bias
  * concerns the bias operand of conv2d and the dbias result of conv2d_weight_grad; act as in matmul, conv2d only.
  * algorithm limits how sums may be rearranged: AUTO leaves it to the back end, DIRECT requires the sums as written,
- * WINOGRAD requires that algorithm if there is one (for tests and measurements). */
+ * WINOGRAD requires that algorithm if there is one (for tests and measurements). pooled is false except in the fused
+ * convolutions of conv-pooled.h. */
 typedef enum
 {
   LOOM_CONV_AUTO,
@@ -239,6 +240,7 @@ typedef struct
   bool has_bias;
   LoomScalarOp act;
   LoomConvAlgorithm algorithm;
+  bool pooled;
 } LoomConv2dAttrs;
 
 /* `indices` of max_pool2d are the winner's position in its window, row·kw+column, as u8 when the window has at most 256

@@ -194,7 +194,7 @@ loom_conv_flops (const LoomKernelSpec *spec, int64_t in_block, int64_t out_block
   const LoomTensorDesc *y = input_grad || weight_grad ? &spec->in[0] : &spec->out[0];
   int64_t k = a->groups > 0 ? w->dim[0] / a->groups : w->dim[0];
 
-  return 2.0 * (double)y->dim[0] * (double)(y->dim[2] * y->dim[3]) * (double)(w->dim[2] * w->dim[3]) * (double)a->groups
+  return (a->pooled ? 8.0 : 2.0) * (double)y->dim[0] * (double)(y->dim[2] * y->dim[3]) * (double)(w->dim[2] * w->dim[3]) * (double)a->groups
          * (double)loom_round_up (k, out_block) * (double)loom_round_up (w->dim[1], in_block);
 }
 

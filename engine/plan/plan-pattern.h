@@ -73,6 +73,7 @@ void graph_apply_patterns (PlanGraph *g, const PlanPattern *patterns);
 extern const PlanPattern patterns_of_transposes[];
 extern const PlanPattern patterns_of_masks[];
 extern const PlanPattern patterns_of_attention[];
+extern const PlanPattern patterns_of_pooled_convolutions[];
 extern const PlanPattern patterns_of_epilogues[];
 extern const PlanPattern patterns_of_norms[];
 extern const PlanPattern patterns_of_operand_casts[];

@@ -26,9 +26,15 @@ infer_conv2d (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
 
       if (room < 0)
         return loom_prim_refuse (why, "the kernel is larger than the padded input");
-      out[0].dim[2 + i] = room / a->stride[i] + 1;
+      out[0].dim[2 + i] = (room / a->stride[i] + 1) / (a->pooled ? 2 : 1);
     }
   *n_out = 1;
+  if (a->pooled)
+    {
+      out[1] = out[0];
+      out[1].dtype = LOOM_U8;
+      *n_out = 2;
+    }
   return TRUE;
 }
 
@@ -51,14 +57,14 @@ infer_input_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomT
   return TRUE;
 }
 
-/* g [N,K,P,Q], x [N,C,H,W] → dw [K,C/groups,R,S], dbias [K] */
+/* g [N,K,P,Q], x [N,C,H,W], with a pooling indices → dw [K,C/groups,R,S], dbias [K] */
 static gboolean
 infer_weight_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
                    char **why)
 {
   const LoomConv2dTo *a = attrs;
 
-  if (!loom_prim_arity (n_in, 2, why))
+  if (!loom_prim_arity (n_in, a->kernel.pooled ? 3 : 2, why))
     return FALSE;
   if (in[0].rank != 4 || in[1].rank != 4 || in[0].dim[0] != in[1].dim[0])
     return loom_prim_refuse (why, "the shapes of g and x do not match");
@@ -288,11 +294,19 @@ expand_weight_grad (LoomProgram *p, const LoomInstr *instr, const LoomValue *in,
 
 /* ---- listings --------------------------------------------------------- */
 
-/* Two operations for each result element, input channel of its group and kernel offset. */
+/* Two operations for each element of the convolution, input channel of its group and kernel offset. With a pooling
+ * (kernels/conv-pooled.h) it has four times the elements of the result. */
+static double
+pooled_from (const LoomConv2dTo *attrs)
+{
+  return attrs->kernel.pooled ? 4 : 1;
+}
+
 static double
 flops_conv2d (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
-  return 2.0 * (double)loom_desc_count (&out[0]) * (double)(in[1].dim[1] * in[1].dim[2] * in[1].dim[3]);
+  return 2.0 * pooled_from (attrs) * (double)loom_desc_count (&out[0])
+         * (double)(in[1].dim[1] * in[1].dim[2] * in[1].dim[3]);
 }
 
 static double
@@ -304,7 +318,8 @@ flops_input_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, const
 static double
 flops_weight_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
-  return 2.0 * (double)loom_desc_count (&in[0]) * (double)(out[0].dim[1] * out[0].dim[2] * out[0].dim[3]);
+  return 2.0 * pooled_from (attrs) * (double)loom_desc_count (&in[0])
+         * (double)(out[0].dim[1] * out[0].dim[2] * out[0].dim[3]);
 }
 
 static const char *const algorithm_words[] = { NULL, "direct", NULL };
@@ -316,6 +331,7 @@ static const LoomAttr conv2d_attrs[]
         LOOM_ATTR (NULL, FLAG, LoomConv2dTo, kernel.has_bias),
         LOOM_ATTR ("act", SCALAR, LoomConv2dTo, kernel.act),
         LOOM_ATTR ("algorithm", WORD, LoomConv2dTo, kernel.algorithm, LOOM_ATTR_WORDS (algorithm_words)),
+        LOOM_ATTR ("pooled", FLAG, LoomConv2dTo, kernel.pooled),
         LOOM_ATTR_ARRAY (NULL, INT, LoomConv2dTo, size),
         LOOM_ATTR_LAST };
 

@@ -26,6 +26,10 @@ FORWARD (4, 3)
 FORWARD (4, 5)
 FORWARD (8, 3)
 FORWARD (8, 5)
+#if LANES == 16
+FORWARD (2, 3)
+FORWARD (2, 5)
+#endif
 
 /* acc [n][LANES] to image [P·Q,K] from pixel and channel on. */
 static inline __attribute__ ((always_inline)) void
@@ -99,6 +103,96 @@ NAMED (part_forward) (void *context, int64_t from, int64_t to)
     }
 }
 
+#if LANES == 16
+/* ---- with a pooling ------------------------------------------------------- */
+
+/* The maxima of n windows of 2×2, of which top and bottom [2·n][LANES] are the rows, to y, indices [n][K]. */
+static inline __attribute__ ((always_inline)) void
+NAMED (store_maxima) (const First *self, const V *top, const V *bottom, float *y, uint8_t *indices, int n)
+{
+  for (int i = 0; i < n; i++)
+    {
+      const V tap[4] = { top[2 * i], top[2 * i + 1], bottom[2 * i], bottom[2 * i + 1] };
+      __m512 best = (__m512)tap[0];
+      __m512i winner = _mm512_setzero_si512 ();
+
+      for (int t = 1; t < 4; t++)
+        {
+          const __mmask16 wins = _mm512_cmp_ps_mask ((__m512)tap[t], best, _CMP_GT_OQ)
+                                 | _mm512_cmp_ps_mask ((__m512)tap[t], (__m512)tap[t], _CMP_UNORD_Q);
+
+          best = _mm512_mask_mov_ps (best, wins, (__m512)tap[t]);
+          winner = _mm512_mask_mov_epi32 (winner, wins, _mm512_set1_epi32 (t));
+        }
+      if (self->relu)
+        best = (__m512)((VI)best & (VI)(((V)best > 0) | ((V)best != (V)best)));
+      _mm512_storeu_ps (y + i * self->K, best);
+      _mm_storeu_si128 ((__m128i *)(indices + i * self->K), _mm512_cvtepi32_epi8 (winner));
+    }
+}
+
+/* B pixels of two rows of the convolution, from row 2·p and column 2·q on, to B/2 windows. */
+#define WINDOWS(B)                                                                                                     \
+  do                                                                                                                   \
+    {                                                                                                                  \
+      const float *x = frame + 2 * p * self->frame_w + 2 * q;                                                          \
+      const int64_t at = (p * Q + q) * self->K;                                                                        \
+      V top[B], bottom[B];                                                                                             \
+      if (self->R == 3)                                                                                                \
+        {                                                                                                              \
+          NAMED (forward_##B##_3) (x, self->frame_w, taps, start, top);                                                \
+          NAMED (forward_##B##_3) (x + self->frame_w, self->frame_w, taps, start, bottom);                             \
+        }                                                                                                              \
+      else                                                                                                             \
+        {                                                                                                              \
+          NAMED (forward_##B##_5) (x, self->frame_w, taps, start, top);                                                \
+          NAMED (forward_##B##_5) (x + self->frame_w, self->frame_w, taps, start, bottom);                             \
+        }                                                                                                              \
+      NAMED (store_maxima) (self, top, bottom, y + at, indices + at, B / 2);                                           \
+      q += B / 2;                                                                                                      \
+    }                                                                                                                  \
+  while (0)
+
+/* y and indices [IMAGES,P/2,Q/2,K] by chunk of images. */
+static void
+NAMED (part_forward_pooled) (void *context, int64_t from, int64_t to)
+{
+  const Call *call = context;
+  const First *self = call->self;
+  const int64_t P = self->P / 2, Q = self->Q / 2;
+
+  for (int64_t chunk = from; chunk < to; chunk++)
+    {
+      float *frame = call->frames + chunk * self->frame_h * self->frame_w;
+
+      memset (frame, 0, (size_t)(self->frame_h * self->frame_w) * sizeof *frame);
+      for (int64_t n = chunk * IMAGES; n < self->N && n < (chunk + 1) * IMAGES; n++)
+        {
+          frame_image (self, frame, call->x + n * self->H * self->W);
+          for (int64_t block = 0; block < self->blocks; block++)
+            {
+              const V *taps = (const V *)(call->weights + block * (self->R * self->R + 1) * LANES);
+              const V start = taps[self->R * self->R];
+              float *y = call->y + n * P * Q * self->K + block * LANES;
+              uint8_t *indices = call->indices + n * P * Q * self->K + block * LANES;
+
+              for (int64_t p = 0; p < P; p++)
+                {
+                  int64_t q = 0;
+
+                  while (q + 4 <= Q)
+                    WINDOWS (8);
+                  while (q < Q)
+                    WINDOWS (2);
+                }
+            }
+        }
+    }
+}
+
+#undef WINDOWS
+#endif
+
 /* ---- weight gradient ---------------------------------------------------- */
 
 /* Adds Σ over an image g [P,Q,K], x in its frame, of g[pixel, channel]·x[pixel + tap] to sums [size·size + 1, LANES],
@@ -167,13 +261,86 @@ NAMED (backward_5) (const First *self, const float *frame, const float *g, int64
   BACKWARD (5);
 }
 
+#if LANES == 16
+/* The same for the gradient g [P/2,Q/2,K] of a pooling, which flows to the pixel of each window that indices, of the
+ * same shape, name. The order of the sums is that of the pixels, too. */
+static inline __attribute__ ((always_inline)) void
+NAMED (backward_pooled) (const First *self, const float *frame, const float *g, const uint8_t *indices, float *sums,
+                         int size)
+{
+  const int64_t Q = self->Q / 2, K = self->K;
+  V acc[25], total = *(V *)(sums + size * size * LANES);
+
+#pragma GCC unroll 25
+  for (int t = 0; t < size * size; t++)
+    acc[t] = *(V *)(sums + t * LANES);
+  for (int64_t p = 0; p < self->P; p++)
+    for (int64_t q = 0; q < Q; q++)
+      {
+        const int64_t at = (p / 2 * Q + q) * K;
+        const __m512i winner = _mm512_cvtepu8_epi32 (_mm_loadu_si128 ((const __m128i *)(indices + at)));
+
+#pragma GCC unroll 2
+        for (int i = 0; i < 2; i++)
+          {
+            const float *x = frame + p * self->frame_w + 2 * q + i;
+            const __mmask16 own = _mm512_cmpeq_epi32_mask (winner, _mm512_set1_epi32 ((int)(p % 2 * 2) + i));
+            const V v = (V)_mm512_maskz_loadu_ps (own, g + at);
+
+            total += v;
+#pragma GCC unroll 5
+            for (int r = 0; r < size; r++)
+#pragma GCC unroll 5
+              for (int s = 0; s < size; s++)
+                acc[r * size + s] += v * x[r * self->frame_w + s];
+          }
+      }
+#pragma GCC unroll 25
+  for (int t = 0; t < size * size; t++)
+    *(V *)(sums + t * LANES) = acc[t];
+  *(V *)(sums + size * size * LANES) = total;
+}
+
+static void
+NAMED (backward_pooled_3) (const First *self, const float *frame, const float *g, const uint8_t *indices, float *sums)
+{
+  NAMED (backward_pooled) (self, frame, g, indices, sums, 3);
+}
+
+static void
+NAMED (backward_pooled_5) (const First *self, const float *frame, const float *g, const uint8_t *indices, float *sums)
+{
+  NAMED (backward_pooled) (self, frame, g, indices, sums, 5);
+}
+#endif
+
+/* One image and block of channels. */
+static void
+NAMED (backward_image) (const Call *call, const float *frame, int64_t n, int64_t block, float *sums)
+{
+  const First *self = call->self;
+  const int64_t image = self->P * self->Q * self->K, at = n * image + block * LANES;
+
+#if LANES == 16
+  const int64_t pooled = n * image / 4 + block * LANES;
+
+  if (call->indices != NULL)
+    {
+      (self->R == 3 ? NAMED (backward_pooled_3) : NAMED (backward_pooled_5)) (self, frame, call->g + pooled,
+                                                                              call->indices + pooled, sums);
+      return;
+    }
+#endif
+  (self->R == 3 ? NAMED (backward_3) : NAMED (backward_5)) (self, frame, call->g + at, self->N * image - at, sums);
+}
+
 /* partial [chunk][blocks][R·R + 1][LANES] by chunk of images. */
 static void
 NAMED (part_backward) (void *context, int64_t from, int64_t to)
 {
   const Call *call = context;
   const First *self = call->self;
-  int64_t image = self->P * self->Q * self->K, size = self->blocks * (self->R * self->R + 1) * LANES;
+  int64_t size = self->blocks * (self->R * self->R + 1) * LANES;
 
   for (int64_t chunk = from; chunk < to; chunk++)
     {
@@ -185,9 +352,7 @@ NAMED (part_backward) (void *context, int64_t from, int64_t to)
         {
           frame_image (self, frame, call->x + n * self->H * self->W);
           for (int64_t block = 0; block < self->blocks; block++)
-            (self->R == 3 ? NAMED (backward_3) : NAMED (backward_5)) (self, frame, call->g + n * image + block * LANES,
-                                                                      (self->N - n) * image - block * LANES,
-                                                                      sums + block * (self->R * self->R + 1) * LANES);
+            NAMED (backward_image) (call, frame, n, block, sums + block * (self->R * self->R + 1) * LANES);
         }
     }
 }

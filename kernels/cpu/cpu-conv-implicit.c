@@ -218,7 +218,7 @@ fits (const LoomKernelSpec *spec)
   const LoomConv2dAttrs *a = spec->attrs;
   const LoomTensorDesc *g = &spec->in[0], *x = &spec->in[1], *w = &spec->out[0];
 
-  return cpu_all_f32 (spec) && x->layout == LOOM_LAYOUT_NHWC && g->layout == LOOM_LAYOUT_NHWC
+  return cpu_all_f32 (spec) && !a->pooled && x->layout == LOOM_LAYOUT_NHWC && g->layout == LOOM_LAYOUT_NHWC
          && w->layout == LOOM_LAYOUT_PLAIN && a->groups == 1 && loom_desc_count (x) > 0 && loom_desc_count (g) > 0
          && loom_desc_count (w) > 0 && w->dim[0] >= PANEL
          && (w->dim[1] < FEW ? w->dim[0] >= MANY && w->dim[2] * w->dim[3] > 1

@@ -2,6 +2,7 @@
 #include "kernels/cpu/cpu-conv-first.h"
 #include "kernels/cpu/cpu-conv-implicit.h"
 #include "kernels/cpu/cpu-winograd.h"
+#include "kernels/conv-pooled.h"
 #include "kernels/options.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@ static LoomStatus
 create_empty (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKernel **kernel,
               LoomMessage *message)
 {
-  if (spec->in[0].dim[0] != 0 || !cpu_all_f32 (spec))
+  if (spec->in[0].dim[0] != 0 || !cpu_all_f32 (spec) || loom_conv_is_pooled (spec))
     return LOOM_STATUS_UNSUPPORTED;
   *kernel = cpu_kernel_new (sizeof (CpuKernel), device, spec, attrs_size, zeros, message);
   return *kernel != NULL ? LOOM_STATUS_OK : LOOM_STATUS_OUT_OF_MEMORY;

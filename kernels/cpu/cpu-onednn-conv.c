@@ -69,8 +69,8 @@ cpu_onednn_takes_conv (const LoomKernelSpec *spec)
   Shapes s = shapes_of (spec);
   const LoomConv2dAttrs *a = spec->attrs;
 
-  return is_mixture (&s) && s.w->layout == LOOM_LAYOUT_PLAIN && loom_desc_count (s.x) > 0 && loom_desc_count (s.w) > 0
-         && loom_desc_count (s.y) > 0
+  return is_mixture (&s) && !a->pooled && s.w->layout == LOOM_LAYOUT_PLAIN && loom_desc_count (s.x) > 0
+         && loom_desc_count (s.w) > 0 && loom_desc_count (s.y) > 0
          && (s.y->dtype == LOOM_F32 || a->act == LOOM_SCALAR_ID || a->act == LOOM_SCALAR_RELU);
 }
 
@@ -90,8 +90,8 @@ describe (Onednn *self, OnednnConv *c, OnednnDesc *forward_w, const LoomConv2dAt
   int rank = grouped ? 5 : 4;
   dnnl_dims_t dims, bias = { s->y->dim[1] };
 
-  if (!is_mixture (s) || s->w->layout != LOOM_LAYOUT_PLAIN || !describe_activation (self, s->x, &c->x, &c->any_x)
-      || !describe_activation (self, s->y, &c->y, &c->any_y))
+  if (!is_mixture (s) || a->pooled || s->w->layout != LOOM_LAYOUT_PLAIN
+      || !describe_activation (self, s->x, &c->x, &c->any_x) || !describe_activation (self, s->y, &c->y, &c->any_y))
     return false;
   dims[0] = a->groups;
   dims[grouped] = s->w->dim[0] / a->groups;

@@ -264,7 +264,7 @@ ISA (cpu_winograd_fits) (const LoomKernelSpec *spec, const LoomTensorDesc *x, co
   if (a->algorithm != LOOM_CONV_WINOGRAD)
     return false;
 #endif
-  if (a->algorithm == LOOM_CONV_DIRECT || !cpu_all_f32 (spec) || x->layout != LOOM_LAYOUT_NHWC
+  if (a->algorithm == LOOM_CONV_DIRECT || a->pooled || !cpu_all_f32 (spec) || x->layout != LOOM_LAYOUT_NHWC
       || y->layout != LOOM_LAYOUT_NHWC || w->layout != LOOM_LAYOUT_PLAIN || w->dim[2] != 3 || w->dim[3] != 3
       || a->groups != 1 || loom_desc_count (x) == 0 || loom_desc_count (y) == 0)
     return false;

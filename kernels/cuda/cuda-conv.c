@@ -422,12 +422,12 @@ cuda_conv2d_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgo
   const Call call = call_of (spec);
   Conv *self = NULL;
   LoomKernel *other = NULL;
-  LoomStatus status = conv_new (device, &call, &self, message);
+  LoomStatus status = call.attrs->pooled ? LOOM_STATUS_UNSUPPORTED : conv_new (device, &call, &self, message);
   size_t scratch = 0;
   int products = 0;
 
   *n = 0;
-  if (status == LOOM_STATUS_OK || declines (status))
+  if (status == LOOM_STATUS_OK || (declines (status) && !call.attrs->pooled))
     status = cuda_conv_graph_algorithms (device, spec, found, max, n, message);
   if (status != LOOM_STATUS_OK)
     {

@@ -120,3 +120,67 @@ FN (conv2d_weight_grad) (const RefKernel *k, void *const *b, LoomMessage *messag
     }
   return LOOM_STATUS_OK;
 }
+
+/* b: x, w, [bias]; y and indices [N,K,P/2,Q/2]. */
+static LoomStatus
+FN (conv2d_pooled) (const RefKernel *k, void *const *b, LoomMessage *message)
+{
+  LoomConv2dAttrs plain = *(const LoomConv2dAttrs *)k->attrs;
+  LoomTensorDesc full = pooled_from (&k->out[0]);
+  RefKernel conv = *k;
+  void *buffers[4] = { b[0], b[1], b[2] };
+  int64_t count = loom_desc_count (&k->out[0]), Q = k->out[0].dim[3];
+  T *all = buffers[k->n_in] = calloc ((size_t)count * 4 + 1, sizeof (T)), *y = b[k->n_in];
+  uint8_t *indices = b[k->n_in + 1];
+
+  if (all == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  plain.act = LOOM_SCALAR_ID;
+  conv.attrs = &plain;
+  conv.out = &full;
+  FN (conv2d) (&conv, buffers, message);
+  for (int64_t i = 0; i < count; i++)
+    {
+      const T *corner = &all[i / Q * 4 * Q + i % Q * 2];
+      T best = corner[0];
+
+      indices[i] = 0;
+      for (int t = 1; t < 4; t++)
+        {
+          const T v = corner[t / 2 * 2 * Q + t % 2];
+
+          if (v > best || v != v)
+            {
+              best = v;
+              indices[i] = (uint8_t)t;
+            }
+        }
+      y[i] = FN (ref_scalar) (((const LoomConv2dAttrs *)k->attrs)->act, best, 0, 0, 0);
+    }
+  free (all);
+  return LOOM_STATUS_OK;
+}
+
+/* b: g [N,K,P/2,Q/2], x, indices; dw, [dbias]. */
+static LoomStatus
+FN (conv2d_weight_grad_pooled) (const RefKernel *k, void *const *b, LoomMessage *message)
+{
+  const LoomTensorDesc in[2] = { pooled_from (&k->in[0]), k->in[1] };
+  RefKernel conv = *k;
+  int64_t count = loom_desc_count (&k->in[0]), Q = k->in[0].dim[3];
+  T *all = calloc ((size_t)count * 4 + 1, sizeof (T));
+  void *buffers[4] = { all, b[1], b[3], k->n_out > 1 ? b[4] : NULL };
+
+  if (all == NULL)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  for (int64_t i = 0; i < count; i++)
+    {
+      const int t = ((const uint8_t *)b[2])[i];
+
+      all[i / Q * 4 * Q + i % Q * 2 + t / 2 * 2 * Q + t % 2] = ((const T *)b[0])[i];
+    }
+  conv.in = (LoomTensorDesc *)in;
+  FN (conv2d_weight_grad) (&conv, buffers, message);
+  free (all);
+  return LOOM_STATUS_OK;
+}

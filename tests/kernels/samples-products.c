@@ -237,6 +237,53 @@ conv_samples (GPtrArray *all)
       }
 }
 
+/* Convolutions with a pooling (kernels/conv-pooled.h). */
+static void
+pooled_conv_samples (GPtrArray *all)
+{
+  /* N, H, W, K, R, pad */
+  static const int cases[][6]
+      = { { 9, 12, 14, 16, 5, 2 }, { 5, 8, 10, 32, 3, 1 }, { 2, 6, 4, 16, 3, 0 }, { 1, 28, 28, 16, 3, 1 } };
+
+  for (int v = 0; v < (int)G_N_ELEMENTS (cases); v++)
+    for (int mode = 0; mode < 4; mode++) /* bit 0: bias, bit 1: relu, forward only */
+      {
+        const int *c = cases[v];
+        const gint64 P = conv_size (c[1], 2 * c[5], c[4], 1, 1) / 2, Q = conv_size (c[2], 2 * c[5], c[4], 1, 1) / 2;
+        const LoomTensorDesc x = { F, 0, 4, { c[0], 1, c[1], c[2] } }, w = { F, 0, 4, { c[3], 1, c[4], c[4] } };
+        const LoomTensorDesc y = { F, 0, 4, { c[0], c[3], P, Q } }, bias = { F, 0, 1, { c[3] } };
+        const LoomTensorDesc indices = { LOOM_U8, 0, 4, { c[0], c[3], P, Q } };
+        const LoomConv2dAttrs attrs = { .stride = { 1, 1 },
+                                        .pad = { c[5], c[5], c[5], c[5] },
+                                        .dilation = { 1, 1 },
+                                        .groups = 1,
+                                        .has_bias = mode & 1,
+                                        .act = mode & 2 ? LOOM_SCALAR_RELU : LOOM_SCALAR_ID,
+                                        .pooled = true };
+        Sample *s = sample_add (all, "conv2d", 3e-5, "pooled %d mode %d", v, mode);
+
+        sample_in (s, x, FILL_NORMAL, 0);
+        sample_in (s, w, FILL_NORMAL, 0);
+        if (mode & 1)
+          sample_in (s, bias, FILL_NORMAL, 0);
+        sample_out (s, y);
+        sample_out (s, indices);
+        SAMPLE_ATTRS (s, LoomConv2dAttrs) = attrs;
+        s->nhwc = s->joined = TRUE;
+        if (mode & 2)
+          continue;
+        s = sample_add (all, "conv2d_weight_grad", 5e-5, "pooled %d mode %d", v, mode);
+        sample_in (s, y, FILL_NORMAL, 0);
+        sample_in (s, x, FILL_NORMAL, 0);
+        sample_in (s, indices, FILL_CLASS, 4);
+        sample_out (s, w);
+        if (mode & 1)
+          sample_out (s, bias);
+        SAMPLE_ATTRS (s, LoomConv2dAttrs) = attrs;
+        s->nhwc = s->joined = TRUE;
+      }
+}
+
 static gint64
 pool_size (gint64 n, gint64 pad, gint64 kernel, gint64 stride, gint64 dilation, gboolean ceil_mode)
 {
@@ -309,5 +356,6 @@ samples_products (GPtrArray *all)
   derivative_samples (all);
   summing_samples (all);
   conv_samples (all);
+  pooled_conv_samples (all);
   pool_samples (all);
 }
