@@ -89,15 +89,24 @@ report_cycle (LoomNet *net, guint start, const guint *waiting, guint *visited, g
                   "The wires form a cycle: %s. Remove one of them.", chain);
 }
 
+typedef struct
+{
+  guint node;
+  guint next; /* of the same source; G_MAXUINT: none */
+} Follower;
+
 void
 loom_net_sort (LoomNet *net)
 {
   guint n = net->nodes->len, n_heap = 0, done = 0, mark = 0;
-  g_autofree guint *waiting = g_new0 (guint, n + 1), *first = g_new0 (guint, n + 2), *heap = g_new (guint, n + 1);
-  g_autofree guint *visited = g_new0 (guint, n + 1), *followers = NULL;
+  g_autofree guint *waiting = g_new0 (guint, n + 1), *first = g_new (guint, n + 1), *heap = g_new (guint, n + 1);
+  g_autofree guint *visited = g_new0 (guint, n + 1);
+  g_autoptr (GArray) followers = g_array_sized_new (FALSE, FALSE, sizeof (Follower), 2 * n);
   g_autoptr (GPtrArray) sorted = g_ptr_array_sized_new (n);
 
   net->order = loom_net_alloc (&net->arena, sizeof (guint) * (n + 1));
+  for (guint i = 0; i < n; i++)
+    first[i] = G_MAXUINT;
   for (guint i = 0; i < n; i++)
     {
       const LoomNetNode *node = &((NetNode *)net->nodes->pdata[i])->node;
@@ -105,22 +114,13 @@ loom_net_sort (LoomNet *net)
       for (guint k = 0; k < node->n_inputs; k++)
         if (loom_net_waits_for (net, node, k))
           {
+            const Follower follower = { i, first[node->input[k].node] };
+
             waiting[i]++;
-            first[node->input[k].node + 1]++;
+            first[node->input[k].node] = followers->len;
+            g_array_append_val (followers, follower);
           }
     }
-  for (guint i = 0; i < n; i++)
-    first[i + 1] += first[i];
-  followers = g_new (guint, first[n] + 1);
-  for (guint i = 0; i < n; i++)
-    {
-      const LoomNetNode *node = &((NetNode *)net->nodes->pdata[i])->node;
-
-      for (guint k = 0; k < node->n_inputs; k++)
-        if (loom_net_waits_for (net, node, k))
-          followers[first[node->input[k].node] + visited[node->input[k].node]++] = i;
-    }
-  memset (visited, 0, sizeof (guint) * n);
   for (guint i = 0; i < n; i++)
     if (waiting[i] == 0)
       heap_push (heap, &n_heap, i);
@@ -131,9 +131,9 @@ loom_net_sort (LoomNet *net)
       net->order[i] = done++;
       visited[i] = G_MAXUINT;
       g_ptr_array_add (sorted, net->nodes->pdata[i]);
-      for (guint k = first[i]; k < first[i + 1]; k++)
-        if (--waiting[followers[k]] == 0)
-          heap_push (heap, &n_heap, followers[k]);
+      for (guint k = first[i]; k != G_MAXUINT; k = g_array_index (followers, Follower, k).next)
+        if (--waiting[g_array_index (followers, Follower, k).node] == 0)
+          heap_push (heap, &n_heap, g_array_index (followers, Follower, k).node);
     }
   for (guint i = 0; done < n && i < n; i++)
     if (waiting[i] > 0 && visited[i] == 0)

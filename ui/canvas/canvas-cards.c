@@ -22,6 +22,7 @@ struct _CanvasCards
   guint synced;            /* the id of that scene; 0: none */
   gboolean has_values;     /* cards showed values of a step, or marks of a comparison then */
   guint64 last_focus;
+  GArray *selected;     /* guint64: serials of all cards that are shown as selected, and maybe others */
   guint describing;     /* the tick callback that describes cards out of sight; 0: none */
   guint next_described; /* the rows before it are described */
 };
@@ -37,6 +38,7 @@ canvas_cards_new (GtkWidget *parent, const CardContext *context, const StudioSce
   self->nodes = g_hash_table_new (g_int64_hash, g_int64_equal);
   self->annotations = g_hash_table_new (g_int64_hash, g_int64_equal);
   self->rows = g_array_new (FALSE, FALSE, sizeof (Row));
+  self->selected = g_array_new (FALSE, FALSE, sizeof (guint64));
   return self;
 }
 
@@ -46,6 +48,7 @@ canvas_cards_free (CanvasCards *self)
   g_hash_table_unref (self->nodes);
   g_hash_table_unref (self->annotations);
   g_array_unref (self->rows);
+  g_array_unref (self->selected);
   g_free (self);
 }
 
@@ -160,11 +163,13 @@ stop_describing (CanvasCards *self)
 static void
 describe_all (CanvasCards *self, const StudioScene *scene)
 {
+  const gboolean is_mapped = gtk_widget_get_mapped (self->parent);
+
   self->next_described = self->rows->len;
   for (guint i = self->rows->len; i-- > 0;)
     if (g_array_index (self->rows, Row, i).is_described)
       continue;
-    else if (gtk_widget_get_mapped (GTK_WIDGET (g_array_index (self->rows, Row, i).node)))
+    else if (is_mapped && gtk_widget_get_mapped (GTK_WIDGET (g_array_index (self->rows, Row, i).node)))
       describe (self, scene, i);
     else
       self->next_described = i;
@@ -329,6 +334,18 @@ make_nodes (CanvasCards *self, const StudioScene *scene, Row *now, const gboolea
     }
 }
 
+/* Notes the cards that are shown as selected now, among others. */
+static void
+note_selected (CanvasCards *self)
+{
+  for (guint i = 0; i < studio_document_n_selected (self->context->document); i++)
+    {
+      const guint64 serial = studio_document_get_selected (self->context->document, i);
+
+      g_array_append_val (self->selected, serial);
+    }
+}
+
 void
 canvas_cards_sync (CanvasCards *self, const StudioScene *scene)
 {
@@ -359,6 +376,7 @@ canvas_cards_sync (CanvasCards *self, const StudioScene *scene)
   self->rows = g_steal_pointer (&rows);
   self->synced = scene->id;
   self->has_values = has_values_now (self);
+  note_selected (self);
   node = canvas_cards_find (self, focused);
   if (node != NULL)
     gtk_widget_grab_focus (GTK_WIDGET (node));
@@ -398,12 +416,19 @@ canvas_cards_sync_annotations (CanvasCards *self, const StudioScene *scene)
 void
 canvas_cards_select (CanvasCards *self)
 {
-  GHashTableIter iter;
-  gpointer node;
+  g_autoptr (GArray) before = g_steal_pointer (&self->selected);
 
-  g_hash_table_iter_init (&iter, self->nodes);
-  while (g_hash_table_iter_next (&iter, NULL, &node))
-    studio_node_select (node, is_selected (self, *studio_node_peek_serial (node)));
+  self->selected = g_array_new (FALSE, FALSE, sizeof (guint64));
+  note_selected (self);
+  g_array_append_vals (before, self->selected->data, self->selected->len);
+  for (guint i = 0; i < before->len; i++)
+    {
+      const guint64 serial = g_array_index (before, guint64, i);
+      StudioNode *node = canvas_cards_find (self, serial);
+
+      if (node != NULL)
+        studio_node_select (node, is_selected (self, serial));
+    }
 }
 
 void
