@@ -403,7 +403,7 @@ check_names (const LoomAdapter *self, const LoomGraph *graph, GError **error)
 }
 
 /* Weights that were trained with the factors are trained with them again: a group of <train> names each. */
-static gboolean
+static void
 add_groups (const LoomAdapter *self, LoomGraph *graph)
 {
   LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
@@ -428,10 +428,31 @@ add_groups (const LoomAdapter *self, LoomGraph *graph)
         loom_edit_free (loom_graph_apply (
             graph, loom_edit_insert (train, 0, loom_element_new (LOOM_TAG_GROUP, "match", weight->name, NULL))));
     }
-  return TRUE;
 }
 
-/* is_merged: copies of a layer may lack factors. */
+/* Copies of a layer are one element, so those without factors in the file get some, too; they are 0 and not trained. */
+static void
+freeze_rest (const LoomAdapter *self, LoomGraph *graph, const GArray *layers)
+{
+  LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+
+  for (guint i = 0; train != NULL && i < loom_net_n_weights (net); i++)
+    {
+      const LoomNetWeight *weight = loom_net_weight (net, i);
+      const guint64 serial = loom_net_node (net, weight->node)->serial;
+      gboolean is_layer = FALSE;
+
+      for (guint k = 0; k < layers->len; k++)
+        is_layer |= g_array_index (layers, Layer, k).serial == serial;
+      if (weight->is_factor && is_layer && adapter_find_tensor (self, weight->name) < 0)
+        loom_edit_free (loom_graph_apply (
+            graph, loom_edit_insert (
+                       train, 0, loom_element_new (LOOM_TAG_GROUP, "match", weight->name, "frozen", "true", NULL))));
+    }
+}
+
 static gboolean
 attach (LoomAdapter *self, LoomGraph *graph, gboolean is_merged, GError **error)
 {
@@ -455,7 +476,7 @@ attach (LoomAdapter *self, LoomGraph *graph, gboolean is_merged, GError **error)
         return FALSE;
       if (self->is_stabilised)
         alpha = (isnan (alpha) ? (double)rank : alpha) * sqrt ((double)rank);
-      if (rank > 0 || !is_merged)
+      if (rank > 0)
         note_layer (layers, node, rank, alpha);
       if (can[i] != ADAPT_NO)
         g_hash_table_add (known, g_steal_pointer (&layer));
@@ -472,8 +493,12 @@ attach (LoomAdapter *self, LoomGraph *graph, gboolean is_merged, GError **error)
                             "weights.",
                             self->path, path);
     }
-  return set_layers (graph, layers, LOOM_ERROR_DATA, self->path, error) && check_names (self, graph, error)
-         && add_groups (self, graph);
+  if (!set_layers (graph, layers, LOOM_ERROR_DATA, self->path, error) || !check_names (self, graph, error))
+    return FALSE;
+  add_groups (self, graph);
+  if (!is_merged)
+    freeze_rest (self, graph, layers);
+  return TRUE;
 }
 
 gboolean
@@ -552,7 +577,7 @@ add_own (LoomJson *json, const char *name, const GPtrArray *layers, const GArray
 }
 
 char *
-loom_adapter_config (const LoomNet *net, const char *const *names, gboolean has_biases)
+loom_adapter_config (const LoomNet *net, GHashTable *trained, const char *const *names, gboolean has_biases)
 {
   g_autoptr (LoomJson) json = loom_json_new ();
   g_autoptr (GPtrArray) layers = g_ptr_array_new_with_free_func (g_free);
@@ -563,10 +588,11 @@ loom_adapter_config (const LoomNet *net, const char *const *names, gboolean has_
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomInfer *infer = loom_net_infer (net, i);
-      g_autofree char *layer = adapter_layer_name (net, i);
+      g_autofree char *layer = adapter_layer_name (net, i), *factor = g_strconcat (layer, "." LOOM_LORA_A, NULL);
       double rank, alpha;
 
       if (!adapter_is_linear (loom_net_node (net, i)) || !loom_infer_is_set (infer, "lora_rank")
+          || !g_hash_table_contains (trained, factor)
           || g_ptr_array_find_with_equal_func (layers, layer, g_str_equal, NULL))
         continue;
       rank = (double)loom_infer_int (infer, "lora_rank");
@@ -577,7 +603,8 @@ loom_adapter_config (const LoomNet *net, const char *const *names, gboolean has_
       g_array_append_val (alphas, alpha);
     }
   g_ptr_array_add (layers, NULL);
-  g_return_val_if_fail (ranks->len > 0, NULL);
+  if (ranks->len == 0)
+    return NULL;
   const double rank = g_array_index (ranks, double, 0), alpha = g_array_index (alphas, double, 0);
   loom_json_begin_object (json, NULL);
   loom_json_string (json, "peft_type", "LORA");

@@ -25,8 +25,9 @@ guint loom_adapter_count (const LoomAdapter *self);
 const char *loom_adapter_name (const LoomAdapter *self, guint i);
 LoomTensor *loom_adapter_tensor (LoomAdapter *self, guint i, GError **error);
 
-/* Sets lora_rank and lora_alpha of the layers that have factors in the file. DATA: the graph lacks such a linear layer
- * or another tensor of the file, or copies of a layer have factors of different ranks. */
+/* Sets lora_rank and lora_alpha of the layers that have factors in the file, and freezes those of copies of a layer
+ * that have none. DATA: the graph lacks such a linear layer or another tensor of the file, or copies of a layer have
+ * factors of different ranks. */
 gboolean loom_adapter_attach (LoomAdapter *self, LoomGraph *graph, GError **error);
 
 /* Sets lora_rank and lora_alpha of all linear layers with weights of their own, or of those whose paths match one of
@@ -43,6 +44,7 @@ void loom_adapter_detach (LoomGraph *graph);
  * Returns all weights, LoomNamedTensor. */
 GPtrArray *loom_adapter_merge (LoomAdapter *self, LoomGraph *graph, const char *weights, GError **error);
 
-/* The text of adapter_config.json for a net. names: what was trained besides factors; NULL-terminated.
- * has_biases: so were biases of layers that have factors. */
-char *loom_adapter_config (const LoomNet *net, const char *const *names, gboolean has_biases);
+/* The text of adapter_config.json for a net; NULL if no layer has factors in `trained`, the set of the names of weights
+ * that are trained. names: what was trained besides factors; NULL-terminated. has_biases: so were biases of layers that
+ * have factors. */
+char *loom_adapter_config (const LoomNet *net, GHashTable *trained, const char *const *names, gboolean has_biases);

@@ -215,13 +215,15 @@ write_adapter (Checkpoints *self, GError **error)
     return FALSE;
   prefix = has_averages ? LOOM_SLOT_EMA : "";
   modules = find_trained (model, trained, &has_biases);
+  config = loom_adapter_config (model->net, trained, (const char *const *)modules, has_biases);
+  if (config == NULL)
+    return TRUE;
   if (self->folder->files == NULL)
     return loom_state_save_renamed (model->state, prefix, name_in_adapter, trained, NULL, NULL, error);
   folder = loom_folder_enter (self->folder->files, LOOM_ADAPTER_FOLDER, TRUE, error);
   if (folder == NULL
       || !loom_state_save_renamed (model->state, prefix, name_in_adapter, trained, folder, LOOM_ADAPTER_WEIGHTS, error))
     return FALSE;
-  config = loom_adapter_config (model->net, (const char *const *)modules, has_biases);
   return loom_folder_replace (folder, LOOM_ADAPTER_CONFIG, config, strlen (config), error);
 }
 

@@ -337,6 +337,37 @@ test_merged_only (void)
               "-o", "half-dora-merged.safetensors");
 }
 
+/* An adapter for one of two copies of a layer trains the factors of that copy, and is written with them alone. */
+static void
+test_one_copy (void)
+{
+  static const gint64 dims[][2] = { { 1, 8 }, { 8, 1 } };
+  g_autoptr (GPtrArray) tensors = loom_named_tensors_new ();
+  g_autoptr (GError) error = NULL;
+  g_autofree char *config = NULL;
+
+  add_tensor (tensors, "base_model.model.body.1.fc.lora_A.weight", 2, dims[0], 0.5);
+  add_tensor (tensors, "base_model.model.body.1.fc.lora_B.weight", 2, dims[1], 0.25);
+  loom_safetensors_save ("one.safetensors", tensors, NULL, &error);
+  g_assert_no_error (error);
+  cli_write ("graph.xml", GRAPH (""));
+  cli_expect (0, NULL, "train", "graph.xml", "--epochs", "0", "--out", "one-base");
+  cli_expect (0, NULL, "train", "graph.xml", "--weights", "one-base/weights.safetensors", "--adapter",
+              "one.safetensors", "--out", "one");
+
+  g_autoptr (LoomTensorFile) file = loom_tensor_file_open ("one/adapter/adapter_model.safetensors", NULL);
+  g_assert_cmpint (loom_tensor_file_count (file), ==, 2);
+  assert_same ("one.safetensors", "one/adapter/adapter_model.safetensors", "base_model.model.body.1.fc.lora_B.weight",
+               FALSE);
+  g_assert_true (g_file_get_contents ("one/adapter/adapter_config.json", &config, NULL, NULL));
+  g_assert_nonnull (strstr (config, "\"target_modules\":[\"body.1.fc\"]"));
+  g_assert_cmpfloat_with_epsilon (
+      LOSS ("graph.xml", "--weights", "one-base/weights.safetensors", "--adapter", "one/adapter"), LOSS ("one"), 2e-6);
+  cli_expect (0, NULL, "export", "one", "--to", "safetensors", "-o", "one-merged.safetensors");
+  assert_same ("one-base/weights.safetensors", "one-merged.safetensors", "body.0.fc.weight", TRUE);
+  assert_same ("one-base/weights.safetensors", "one-merged.safetensors", "body.1.fc.weight", FALSE);
+}
+
 static void
 write_config (const char *alphas)
 {
@@ -515,6 +546,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/adapter/by-hand", test_by_hand);
   g_test_add_func ("/cli/adapter/unknown", test_unknown);
   g_test_add_func ("/cli/adapter/merged-only", test_merged_only);
+  g_test_add_func ("/cli/adapter/one-copy", test_one_copy);
   g_test_add_func ("/cli/adapter/patterns", test_patterns);
   g_test_add_func ("/cli/adapter/ends", test_ends);
   g_test_add_func ("/cli/adapter/biases", test_biases);

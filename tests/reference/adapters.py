@@ -46,9 +46,10 @@ THEIRS = {"plain": {"r": 3, "lora_alpha": 7, "target_modules": ["first", "fc"]},
           "biases": {"r": 2, "target_modules": ["fc"], "bias": "lora_only"},
           "all layers": {"r": 2, "target_modules": "all-linear"},
           "patterns": {"r": 2, "target_modules": ["fc", "head"], "rank_pattern": {"head": 4}, "alpha_pattern": {"head": 3}},
-          "one of a tie": {"r": 2, "target_modules": ["there"]}, "rsLoRA": {"r": 4, "target_modules": ["fc"], "use_rslora": True}}
+          "one of a tie": {"r": 2, "target_modules": ["there"]}, "one copy": {"r": 2, "target_modules": ["body.1.fc"]},
+          "rsLoRA": {"r": 4, "target_modules": ["fc"], "use_rslora": True}}
 # Only added to weights.
-MERGED = {"DoRA": {"r": 2, "target_modules": ["first", "fc"], "use_dora": True}, "one copy": {"r": 2, "target_modules": ["body.1.fc"]}}
+MERGED = {"DoRA": {"r": 2, "target_modules": ["first", "fc"], "use_dora": True}}
 
 
 class Layer(torch.nn.Module):
