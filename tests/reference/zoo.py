@@ -202,8 +202,16 @@ class Subject:
                  "--out", f"{sink}={self.path('y.npy')}")
         return self.close(np.load(self.path("y.npy")))
 
+    def calculate(self, name):
+        """What onnxruntime computes for x."""
+        model = session(self.path(name))
+        return model.run(None, {model.get_inputs()[0].name: self.x.numpy()})[0]
+
     def agree(self):
-        return self.run("m", "m.safetensors")
+        try:
+            return self.run("m", "m.safetensors")
+        except Failed as error:  # the exporter may have changed the network
+            raise Failed(f"{error}, onnxruntime by {difference(self.calculate('m.onnx'), self.y):.1e}") from None
 
     def fit(self):
         """Into the default export, or into the second one if the import says that the first lacks weights with which the
@@ -305,8 +313,7 @@ class Subject:
     def return_(self):
         gradloom(self.program, "export", self.path("m.xml"), "--weights", self.path("m.safetensors"), "--to", "onnx",
                  "-o", self.path("r.onnx"))
-        returned = session(self.path("r.onnx"))
-        return self.close(returned.run(None, {returned.get_inputs()[0].name: self.x.numpy()})[0])
+        return self.close(self.calculate("r.onnx"))
 
 
 def check(program, name, keep):
