@@ -248,7 +248,7 @@ set_layer (LoomGraph *graph, guint64 serial, gint64 rank, double alpha)
       graph, loom_edit_set (element, "lora_alpha", rank > 0 ? loom_text_decimal (alpha, number) : NULL)));
 }
 
-/* Ranks and factors of layers by the serials of their elements; rank 0: not changed. */
+/* Ranks and factors of layers by the serials of their elements. */
 typedef struct
 {
   guint64 serial;
@@ -283,16 +283,15 @@ set_layers (LoomGraph *graph, const GArray *layers, LoomErrorCode code, const ch
 
       if (layer->is_mixed)
         return loom_refuse (error, code,
-                            "%s: the copies of “%s” are one layer of the graph, and only some of them would get these "
-                            "factors.",
+                            "%s: the copies of “%s” are one layer of the graph, and would get factors of different "
+                            "ranks.",
                             what, loom_element_get (loom_graph_by_serial (graph, layer->serial), "id"));
     }
   for (guint i = 0; i < layers->len; i++)
     {
       const Layer *layer = &g_array_index (layers, Layer, i);
 
-      if (layer->rank > 0)
-        set_layer (graph, layer->serial, layer->rank, layer->alpha);
+      set_layer (graph, layer->serial, layer->rank, layer->alpha);
     }
   return TRUE;
 }
@@ -306,6 +305,37 @@ matches (char **patterns, const char *path)
   return patterns == NULL;
 }
 
+/* Copies of a layer are one element, so those that are not wanted get factors, too; they are 0 and not trained. wanted:
+ * the paths of nodes. */
+static void
+freeze_rest (LoomGraph *graph, const GArray *layers, GHashTable *wanted)
+{
+  LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autofree gboolean *is_trained = g_new0 (gboolean, loom_net_n_weights (net) + 1);
+
+  for (guint i = 0; i < loom_net_n_nodes (net); i++)
+    {
+      const int a = loom_net_find_weight (net, i, LOOM_LORA_A), b = loom_net_find_weight (net, i, LOOM_LORA_B);
+
+      if (a >= 0 && b >= 0 && g_hash_table_contains (wanted, loom_net_node (net, i)->path))
+        is_trained[a] = is_trained[b] = TRUE;
+    }
+  for (guint i = 0; train != NULL && i < loom_net_n_weights (net); i++)
+    {
+      const LoomNetWeight *weight = loom_net_weight (net, i);
+      gboolean is_layer = FALSE;
+
+      for (guint k = 0; k < layers->len; k++)
+        is_layer |= g_array_index (layers, Layer, k).serial == loom_net_node (net, weight->node)->serial;
+      if (weight->is_factor && is_layer && !is_trained[i])
+        loom_edit_free (loom_graph_apply (
+            graph, loom_edit_insert (
+                       train, 0, loom_element_new (LOOM_TAG_GROUP, "match", weight->name, "frozen", "true", NULL))));
+    }
+}
+
 gboolean
 loom_adapter_add (LoomGraph *graph, gint64 rank, double alpha, const char *patterns, GError **error)
 {
@@ -314,25 +344,28 @@ loom_adapter_add (LoomGraph *graph, gint64 rank, double alpha, const char *patte
   g_autoptr (GArray) layers = g_array_new (FALSE, FALSE, sizeof (Layer));
   g_auto (GStrv) list = patterns != NULL ? g_strsplit (patterns, ",", -1) : NULL;
   g_autofree Adaptable *can = adapter_find_layers (net);
-  gboolean found = FALSE;
+  g_autoptr (GHashTable) wanted = g_hash_table_new (g_str_hash, g_str_equal);
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
       const LoomNetNode *node = loom_net_node (net, i);
       /* Merged, a tied weight is no longer tied, so it is not chosen unasked. */
-      const gboolean wanted = can[i] >= (list != NULL ? ADAPT_TIED : ADAPT_OWN) && matches (list, node->path);
+      const gboolean is_wanted = can[i] >= (list != NULL ? ADAPT_TIED : ADAPT_OWN) && matches (list, node->path);
 
-      if (!adapter_is_linear (node))
+      if (!adapter_is_linear (node) || !is_wanted)
         continue;
-      note_layer (layers, node, wanted ? rank : 0, wanted ? alpha : 0);
-      found |= wanted;
+      note_layer (layers, node, rank, alpha);
+      g_hash_table_add (wanted, (gpointer)node->path);
     }
-  if (!found)
+  if (layers->len == 0)
     return loom_refuse (error, LOOM_ERROR_USAGE,
                         patterns != NULL ? "--lora-layers %s matches no linear layer with weights."
                                          : "--lora: the graph has no linear layer with weights of its own.",
                         patterns);
-  return set_layers (graph, layers, LOOM_ERROR_USAGE, "--lora-layers", error);
+  if (!set_layers (graph, layers, LOOM_ERROR_USAGE, "--lora-layers", error))
+    return FALSE;
+  freeze_rest (graph, layers, wanted);
+  return TRUE;
 }
 
 /* As in PEFT, the first key that matches a layer's path or the path's end counts; but one that is the path is
@@ -430,29 +463,6 @@ add_groups (const LoomAdapter *self, LoomGraph *graph)
     }
 }
 
-/* Copies of a layer are one element, so those without factors in the file get some, too; they are 0 and not trained. */
-static void
-freeze_rest (const LoomAdapter *self, LoomGraph *graph, const GArray *layers)
-{
-  LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
-
-  for (guint i = 0; train != NULL && i < loom_net_n_weights (net); i++)
-    {
-      const LoomNetWeight *weight = loom_net_weight (net, i);
-      const guint64 serial = loom_net_node (net, weight->node)->serial;
-      gboolean is_layer = FALSE;
-
-      for (guint k = 0; k < layers->len; k++)
-        is_layer |= g_array_index (layers, Layer, k).serial == serial;
-      if (weight->is_factor && is_layer && adapter_find_tensor (self, weight->name) < 0)
-        loom_edit_free (loom_graph_apply (
-            graph, loom_edit_insert (
-                       train, 0, loom_element_new (LOOM_TAG_GROUP, "match", weight->name, "frozen", "true", NULL))));
-    }
-}
-
 static gboolean
 attach (LoomAdapter *self, LoomGraph *graph, gboolean is_merged, GError **error)
 {
@@ -461,6 +471,7 @@ attach (LoomAdapter *self, LoomGraph *graph, gboolean is_merged, GError **error)
   g_autoptr (GArray) layers = g_array_new (FALSE, FALSE, sizeof (Layer));
   g_autofree Adaptable *can = adapter_find_layers (net);
   g_autoptr (GHashTable) known = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_autoptr (GHashTable) wanted = g_hash_table_new (g_str_hash, g_str_equal);
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
@@ -477,7 +488,10 @@ attach (LoomAdapter *self, LoomGraph *graph, gboolean is_merged, GError **error)
       if (self->is_stabilised)
         alpha = (isnan (alpha) ? (double)rank : alpha) * sqrt ((double)rank);
       if (rank > 0)
-        note_layer (layers, node, rank, alpha);
+        {
+          note_layer (layers, node, rank, alpha);
+          g_hash_table_add (wanted, (gpointer)node->path);
+        }
       if (can[i] != ADAPT_NO)
         g_hash_table_add (known, g_steal_pointer (&layer));
     }
@@ -497,7 +511,7 @@ attach (LoomAdapter *self, LoomGraph *graph, gboolean is_merged, GError **error)
     return FALSE;
   add_groups (self, graph);
   if (!is_merged)
-    freeze_rest (self, graph, layers);
+    freeze_rest (graph, layers, wanted);
   return TRUE;
 }
 

@@ -31,8 +31,8 @@ LoomTensor *loom_adapter_tensor (LoomAdapter *self, guint i, GError **error);
 gboolean loom_adapter_attach (LoomAdapter *self, LoomGraph *graph, GError **error);
 
 /* Sets lora_rank and lora_alpha of all linear layers with weights of their own, or of those whose paths match one of
- * the patterns, separated by commas, also if they share their weight. USAGE: none matches, or only some copies of a
- * layer. */
+ * the patterns, separated by commas, also if they share their weight. Copies of such a layer that match none get
+ * factors that are frozen. USAGE: none matches. */
 gboolean loom_adapter_add (LoomGraph *graph, gint64 rank, double alpha, const char *patterns, GError **error);
 
 /* TRUE if layers of the graph have lora_rank. */

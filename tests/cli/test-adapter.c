@@ -337,7 +337,8 @@ test_merged_only (void)
               "-o", "half-dora-merged.safetensors");
 }
 
-/* An adapter for one of two copies of a layer trains the factors of that copy, and is written with them alone. */
+/* An adapter for one of two copies of a layer, or a pattern that matches one, trains the factors of that copy, and is
+ * written with them alone. */
 static void
 test_one_copy (void)
 {
@@ -366,6 +367,20 @@ test_one_copy (void)
   cli_expect (0, NULL, "export", "one", "--to", "safetensors", "-o", "one-merged.safetensors");
   assert_same ("one-base/weights.safetensors", "one-merged.safetensors", "body.0.fc.weight", TRUE);
   assert_same ("one-base/weights.safetensors", "one-merged.safetensors", "body.1.fc.weight", FALSE);
+
+  cli_expect (0, NULL, "train", "graph.xml", "--weights", "one-base/weights.safetensors", "--lora", "2",
+              "--lora-layers", "body.0.fc", "--out", "other");
+  g_autoptr (LoomTensorFile) other = loom_tensor_file_open ("other/adapter/adapter_model.safetensors", NULL);
+  g_assert_cmpint (loom_tensor_file_count (other), ==, 2);
+  g_assert_cmpfloat_with_epsilon (
+      LOSS ("graph.xml", "--weights", "one-base/weights.safetensors", "--adapter", "other/adapter"), LOSS ("other"),
+      2e-6);
+
+  add_tensor (tensors, "base_model.model.body.0.fc.lora_A.weight", 2, (gint64[]){ 2, 8 }, 0.5);
+  add_tensor (tensors, "base_model.model.body.0.fc.lora_B.weight", 2, (gint64[]){ 8, 2 }, 0.25);
+  loom_safetensors_save ("mixed.safetensors", tensors, NULL, &error);
+  g_assert_no_error (error);
+  cli_expect (1, "factors of different ranks", "train", "graph.xml", "--adapter", "mixed.safetensors");
 }
 
 static void
@@ -518,7 +533,6 @@ test_refused (void)
   cli_write ("graph.xml", GRAPH (""));
   cli_expect (0, NULL, "train", "graph.xml", "--epochs", "0", "--lora", "1", "--out", "lora");
   cli_expect (2, "matches no linear layer", "train", "graph.xml", "--lora", "1", "--lora-layers", "hed");
-  cli_expect (2, "only some of them", "train", "graph.xml", "--lora", "1", "--lora-layers", "body.0.fc");
   cli_expect (2, "--lora-alpha", "train", "graph.xml", "--lora-alpha", "3");
   cli_expect (0, NULL, "train", "graph.xml", "--epochs", "0", "--out", "plain");
   cli_expect (1, "is not an adapter", "eval", "graph.xml", "--weights", "lora/weights.safetensors", "--adapter",
