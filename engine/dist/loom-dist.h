@@ -20,7 +20,7 @@ LoomComm *loom_dist_join (GError **error);
 /* The version of everything that ranks exchange from their first step on: the calls, their order, sizes and meaning, in
  * engine/dist, engine/train, engine/plan, engine/run and app/worker. It must increase when one of them changes, since
  * two builds of one version would otherwise wait for each other or misread each other's data. */
-#define LOOM_DIST_PROTOCOL 3
+#define LOOM_DIST_PROTOCOL 4
 
 /* Checks, before this rank reads anything else, that all ranks have the same version, protocol and time-out: `timeout`
  * seconds, 0: without limit. Later calls of comm have that time-out; this call has none, because a rank with a short

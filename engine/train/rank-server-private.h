@@ -27,6 +27,7 @@ typedef struct
 /* The header of an answer; weights and buffers follow. */
 typedef struct
 {
+  gint64 batch; /* of the push that it answers */
   gint64 version;
   gint64 end;  /* the round is over before this batch */
   gint32 stop; /* ends at once, because a rank has failed */

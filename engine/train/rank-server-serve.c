@@ -202,7 +202,7 @@ pack_answer (RankServer *s, GError **error)
 static gboolean
 answer (RankServer *s, int k, gboolean stop, GError **error)
 {
-  Answer head = { .version = s->version, .end = s->end, .stop = stop };
+  Answer head = { .batch = s->member[k].batch - 1, .version = s->version, .end = s->end, .stop = stop };
   LoomMessage message = { "" };
 
   s->member[k].waiting = FALSE;

@@ -254,6 +254,16 @@ receive_answer (RankServer *s, guint8 *bytes, GError **error)
   return rank_group_check (status, &message, error);
 }
 
+/* Of the newest push, before `batch`: the server may end the round earlier, but not later, and if it continues it has
+ * taken a step. */
+static gboolean
+is_answer (const Answer *answer, gint64 batch, gint64 version, gint64 last)
+{
+  const gboolean continues = !answer->stop && batch < answer->end;
+
+  return answer->batch == batch - 1 && answer->end <= last && answer->version >= version + continues;
+}
+
 static gboolean
 train (RankServer *s, gint64 end, GError **error)
 {
@@ -276,13 +286,12 @@ train (RankServer *s, gint64 end, GError **error)
       if (!receive_answer (s, bytes, error))
         return FALSE;
       memcpy (&answer, bytes, sizeof answer);
+      if (!is_answer (&answer, progress->batch, version, last))
+        return loom_refuse (error, LOOM_ERROR_DIST, "Rank 0 has answered another push, or one twice.");
       if (answer.stop)
         return TRUE;
       if (!rank_server_set (s, s->pulled, 0, s->pulled->len, bytes + sizeof answer, error))
         return FALSE;
-      /* The server may end the round earlier, but not later. */
-      if (answer.end > last)
-        return loom_refuse (error, LOOM_ERROR_DIST, "Rank 0 has sent an end of the round that is after its end.");
       version = answer.version;
       end = answer.end;
     }

@@ -178,11 +178,12 @@ run_calls (void)
 {
   static const struct
   {
-    guint64 seed; /* of a run with averages, of one with ranks, and of a server */
+    guint64 seed; /* of a run with averages, of one with Adam, of a server, and of stages */
     WorldFaultKind kind;
     int last, every;
   } swept[] = {
-    { 11, WORLD_DEVICE, 260, 7 }, { 11, WORLD_LOST, 260, 11 }, { 4, WORLD_MEMORY, 270, 5 }, { 8, WORLD_DEVICE, 150, 3 }
+    { 25, WORLD_DEVICE, 260, 7 }, { 25, WORLD_LOST, 260, 11 }, { 20, WORLD_MEMORY, 270, 5 },
+    { 8, WORLD_DEVICE, 150, 3 },  { 8, WORLD_REPEAT, 180, 9 }, { 7, WORLD_LOSE, 180, 13 },
   };
   gboolean ok = TRUE;
 

@@ -32,6 +32,8 @@ typedef enum
   WORLD_LATE,   /* a rank comes late to a call of the exchange */
   WORLD_STALL,  /* it does not come, so that the others time out */
   WORLD_BREAK,  /* the call fails on it alone */
+  WORLD_LOSE,   /* its message is lost: it goes on, and the others time out */
+  WORLD_REPEAT, /* its message to a server, or of one, arrives twice */
   WORLD_STOP,   /* a signal interrupts the run in this step */
   WORLD_N_FAULTS
 } WorldFaultKind;
@@ -65,6 +67,7 @@ typedef struct
   int calls[WORLD_N_CALLS]; /* of this life, on the first rank */
   int n_met;                /* faults of this life that had an effect */
   gint64 acknowledged;      /* the newest step whose checkpoint was reported */
+  gint64 second;            /* likewise, of the run that follows the first one of a session */
   gint64 steps;             /* at which this life began */
   gint64 clock;             /* monotonic, ns */
   gint64 wall;              /* µs */
@@ -80,6 +83,9 @@ WorldReport *world_report (void);
 void world_init (void);
 /* An empty disk. */
 void world_format (guint64 seed);
+/* The disk as it is, with the report of acknowledged steps; and that again. */
+void world_keep (void);
+void world_put_back (void);
 /* In a child: which life it is, with these faults. Makes loom_os that of the world. */
 void world_begin_life (int life, const WorldFault *faults, int n);
 /* Of this thread. Only the first rank is killed: all are one process. */

@@ -156,6 +156,7 @@ typedef struct
 {
   LoomComm base;
   LoomComm *inner;
+  gboolean has_server;
 } Exchange;
 
 /* The other ranks wait for this one until their time is over. */
@@ -173,14 +174,17 @@ stall (const Exchange *self, const char *call)
 }
 
 static LoomStatus
-meet_exchange (const Exchange *self, const char *call, LoomMessage *message)
+meet (const Exchange *self, int met, const char *call, LoomMessage *message)
 {
-  switch (world_meet (WORLD_CALL_EXCHANGE))
+  switch (met)
     {
     case WORLD_LATE:
       g_usleep (1000);
       return LOOM_STATUS_OK;
     case WORLD_STALL:
+      stall (self, call);
+      return LOOM_STATUS_OK;
+    case WORLD_LOSE:
       stall (self, call);
       return LOOM_STATUS_OK;
     case WORLD_BREAK:
@@ -189,6 +193,12 @@ meet_exchange (const Exchange *self, const char *call, LoomMessage *message)
     default:
       return LOOM_STATUS_OK;
     }
+}
+
+static LoomStatus
+meet_exchange (const Exchange *self, const char *call, LoomMessage *message)
+{
+  return meet (self, world_meet (WORLD_CALL_EXCHANGE), call, message);
 }
 
 #define EXCHANGE(NAME, PARAMETERS, ...)                                                                                \
@@ -212,8 +222,24 @@ EXCHANGE (all_gather, (LoomComm * self, const void *from, void *to, const int64_
           to, bytes, message)
 EXCHANGE (broadcast, (LoomComm * self, void *data, int64_t bytes, int root, LoomMessage *message), data, bytes, root,
           message)
-EXCHANGE (send, (LoomComm * self, const void *data, int64_t bytes, int to, int tag, LoomMessage *message), data, bytes,
-          to, tag, message)
+
+/* A rank does not learn that its message is lost. Transports keep messages from arriving twice, but a rank that is
+ * started again may send one twice: the server's protocol detects it by numbers, which no other messages have. */
+static LoomStatus
+exchange_send (LoomComm *self, const void *data, int64_t bytes, int to, int tag, LoomMessage *message)
+{
+  Exchange *own = (Exchange *)self;
+  const int met = world_meet (WORLD_CALL_EXCHANGE);
+  LoomStatus status = meet (own, met, "send", message);
+
+  if (met == WORLD_LOSE || status != LOOM_STATUS_OK)
+    return status;
+  status = own->inner->send (own->inner, data, bytes, to, tag, message);
+  if (met == WORLD_REPEAT && own->has_server && status == LOOM_STATUS_OK)
+    status = own->inner->send (own->inner, data, bytes, to, tag, message);
+  return status;
+}
+
 EXCHANGE (receive, (LoomComm * self, void *data, int64_t bytes, int from, int tag, LoomMessage *message), data, bytes,
           from, tag, message)
 EXCHANGE (probe, (LoomComm * self, int tag, const bool *arrived, int *from, LoomMessage *message), tag, arrived, from,
@@ -229,7 +255,7 @@ exchange_split (LoomComm *self, int color, int key, LoomComm **part, LoomMessage
   if (status == LOOM_STATUS_OK)
     status = own->inner->split (own->inner, color, key, part, message);
   if (status == LOOM_STATUS_OK)
-    *part = world_comm_new (*part);
+    *part = world_comm_new (*part, own->has_server);
   return status;
 }
 
@@ -259,12 +285,13 @@ exchange_free (LoomComm *self)
 }
 
 LoomComm *
-world_comm_new (LoomComm *inner)
+world_comm_new (LoomComm *inner, gboolean has_server)
 {
   Exchange *self = g_new (Exchange, 1);
 
   g_assert_null (inner->group);
   self->inner = inner;
+  self->has_server = has_server;
   self->base = *inner;
   self->base.all_reduce = exchange_all_reduce;
   self->base.reduce_scatter = exchange_reduce_scatter;

@@ -8,5 +8,5 @@
 #include "tests/world/world-disk.h"
 
 /* The exchange of a rank over another one, which it frees. A rank that stalls, stalls for ever: the others report it at
- * once, as they would after a time-out. */
-LoomComm *world_comm_new (LoomComm *inner);
+ * once, as they would after a time-out. has_server: messages have numbers, so that one may arrive twice. */
+LoomComm *world_comm_new (LoomComm *inner, gboolean has_server);

@@ -22,7 +22,7 @@
 #include "tests/world/world-machine.h"
 #include "tests/world/world-queue.h"
 
-#define RUN           WORLD_ROOT "/runs/first"
+#define SECOND        WORLD_ROOT "/runs/second"
 #define LIVES         4
 #define CALLS         420 /* of a life, about; later faults have no effect */
 #define EDITS         110 /* the same, of one that writes a journal */
@@ -35,10 +35,21 @@
   TRAIN_TEST_SPIRALS ("n=\"80\"", "6")                                                                                 \
   "<train loss=\"loss\" batch_size=\"16\" epochs=\"3\" seed=\"3\" " TRAIN ">" INSIDE "</train></graph>"
 
+/* What a session has besides the run, or in place of always the same ranks. */
+typedef enum
+{
+  ALONE,
+  BRANCH,  /* a second run begins with a state of the first one */
+  REPLAY,  /* a second run repeats the first one, with its changes */
+  SWEEP,   /* a second run, with another learning rate */
+  ELASTIC, /* a life may have another number of ranks than the one before */
+} Form;
+
 static const struct
 {
   const char *name, *graph, *strategy;
   int ranks;
+  Form form;
 } kinds[] = {
   { "adam", RUN_OF ("optimizer=\"adam\" lr=\"0.01\"", ""), NULL, 1 },
   { "averages",
@@ -49,15 +60,36 @@ static const struct
   { "shards", RUN_OF ("optimizer=\"adam\" lr=\"0.01\"", ""), "zero3", RANKS },
   { "stages", RUN_OF ("optimizer=\"adam\" lr=\"0.01\"", ""), "pipeline", RANKS },
   { "server", RUN_OF ("optimizer=\"sgd\" lr=\"0.1\" momentum=\"0.9\"", ""), "server", RANKS },
+  { "branch", RUN_OF ("optimizer=\"adam\" lr=\"0.01\"", ""), NULL, 1, BRANCH },
+  { "replay", RUN_OF ("optimizer=\"adam\" lr=\"0.01\"", ""), NULL, 1, REPLAY },
+  { "sweep", RUN_OF ("optimizer=\"adam\" lr=\"0.01\"", ""), NULL, 1, SWEEP },
+  { "elastic", RUN_OF ("optimizer=\"adam\" lr=\"0.01\"", ""), "data", RANKS, ELASTIC },
 };
 
-static WorldReport references[G_N_ELEMENTS (kinds)], reference; /* that of the kind of this session */
+#define CHANGED_STEP 5 /* after which a run that is replayed gets another learning rate */
+#define CHANGED_LR   0.004
+#define SECOND_LR    0.02
+
+/* Those of the kinds, of the second run of a sweep, and of the run of this session. */
+static WorldReport references[G_N_ELEMENTS (kinds)], swept, reference, earlier;
+static gboolean has_earlier; /* reference was another one before this life: `earlier` */
 static guint kind;
+/* The run that is looked at, and what it should be. */
+static const char first_run[] = WORLD_ROOT "/runs/first", *run_path = first_run;
+static const WorldReport *expected = &reference;
+static double first_lr = NAN; /* of the first run; NaN: that of the graph */
 
 /* In place of a run, Studio's journal or the queue of runs. */
 #define KIND_JOURNAL G_N_ELEMENTS (kinds)
 #define KIND_QUEUE   (KIND_JOURNAL + 1)
 #define N_KINDS      (KIND_QUEUE + 1)
+
+static void
+look_at (const char *path, const WorldReport *wanted)
+{
+  run_path = path;
+  expected = wanted;
+}
 
 /* ---- what is on the disk ------------------------------------------------ */
 
@@ -106,7 +138,7 @@ hash_checkpoint (LoomFolder *folder)
 static guint64
 hash_step (gint64 step)
 {
-  g_autoptr (LoomFolder) run = loom_folder_open (RUN, NULL);
+  g_autoptr (LoomFolder) run = loom_folder_open (run_path, NULL);
   g_autoptr (LoomFolder) all = run != NULL ? loom_folder_enter (run, LOOM_RUN_CHECKPOINTS, FALSE, NULL) : NULL;
   g_autoptr (LoomFolder) folder = all != NULL ? loom_run_checkpoint_enter (all, step, NULL) : NULL;
 
@@ -117,7 +149,7 @@ hash_step (gint64 step)
 static gint64
 newest_checkpoint (gint64 *wrong)
 {
-  g_autoptr (LoomFolder) run = loom_folder_open (RUN, NULL);
+  g_autoptr (LoomFolder) run = loom_folder_open (run_path, NULL);
   g_autoptr (LoomFolder) all = run != NULL ? loom_folder_enter (run, LOOM_RUN_CHECKPOINTS, FALSE, NULL) : NULL;
   g_autoptr (GArray) steps = loom_run_checkpoint_steps (all, NULL);
   gint64 newest = -1;
@@ -128,7 +160,7 @@ newest_checkpoint (gint64 *wrong)
       const gint64 step = g_array_index (steps, gint64, i);
       const guint64 hash = hash_step (step);
 
-      if (hash != 0 && (step >= WORLD_MOST_STEPS || hash != reference.hash[step]))
+      if (hash != 0 && (step >= WORLD_MOST_STEPS || hash != expected->hash[step]))
         *wrong = step;
       else if (hash != 0)
         newest = MAX (newest, step);
@@ -140,7 +172,7 @@ newest_checkpoint (gint64 *wrong)
 static gint64
 draw_checkpoint (guint64 drawn)
 {
-  g_autoptr (LoomFolder) run = loom_folder_open (RUN, NULL);
+  g_autoptr (LoomFolder) run = loom_folder_open (run_path, NULL);
   g_autoptr (LoomFolder) all = run != NULL ? loom_folder_enter (run, LOOM_RUN_CHECKPOINTS, FALSE, NULL) : NULL;
   g_autoptr (GArray) steps = loom_run_checkpoint_steps (all, NULL);
   const gint64 step = steps->len > 0 ? g_array_index (steps, gint64, drawn % steps->len) : 0;
@@ -166,7 +198,7 @@ has_line (const char *events, gint64 step, char line[160])
 static char *
 read_events (void)
 {
-  g_autoptr (LoomFolder) run = loom_folder_open (RUN, NULL);
+  g_autoptr (LoomFolder) run = loom_folder_open (run_path, NULL);
   char *text = NULL;
 
   if (run != NULL)
@@ -181,7 +213,7 @@ check_disk (gint64 acknowledged)
   g_autofree char *events = read_events ();
   gint64 wrong;
   const gint64 newest = newest_checkpoint (&wrong);
-  g_autoptr (LoomFolder) run = loom_folder_open (RUN, NULL);
+  g_autoptr (LoomFolder) run = loom_folder_open (run_path, NULL);
   guint64 weights;
 
   if (wrong >= 0)
@@ -194,7 +226,7 @@ check_disk (gint64 acknowledged)
     {
       char line[160];
 
-      if (!has_line (events, step, line) || !g_str_equal (line, reference.line[step]))
+      if (!has_line (events, step, line) || !g_str_equal (line, expected->line[step]))
         return g_strdup_printf ("the events lack step %" G_GINT64_FORMAT
                                 ", the newest checkpoint is that of %" G_GINT64_FORMAT,
                                 step, newest);
@@ -220,6 +252,35 @@ crash_cb (int number)
   raise (number);
 }
 
+static gint64 *
+acknowledged (void)
+{
+  return run_path == first_run ? &world_report ()->acknowledged : &world_report ()->second;
+}
+
+/* A second process that resumes the run, which still trains, must not begin. */
+static void
+come_twice (void)
+{
+  const LoomTrainerOptions options
+      = { .lr = NAN, .seed = -1, .device = "cpu", .threads = 1, .num_workers = -1, .resume = run_path };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomTrainer) second = loom_trainer_new (NULL, &options, &error);
+
+  if (second == NULL && error->domain == LOOM_ERROR)
+    return;
+  g_strlcpy (world_report ()->error, "the run was resumed twice at the same time", sizeof world_report ()->error);
+  _exit (3);
+}
+
+static void
+change_rate (LoomTrainer *trainer, gint64 step)
+{
+  if (kinds[kind].form == REPLAY && run_path == first_run && step >= CHANGED_STEP
+      && loom_trainer_base_lr (trainer) != CHANGED_LR)
+    loom_trainer_post (trainer, LOOM_COMMAND_SET_HYPER, "lr", CHANGED_LR);
+}
+
 /* Steps take 3 ms or a minute, after which a checkpoint is due. */
 static void
 step_cb (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
@@ -227,6 +288,10 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
   WorldReport *report = world_report ();
   const guint64 drawn = world_hash (session_seed, (guint64)session_life, 1000 + (guint64)step->step) % 3;
 
+  change_rate (trainer, step->step);
+  if (session_life >= 0 && kinds[kind].ranks == 1
+      && world_hash (session_seed, (guint64)session_life, 31) % 40 == (guint64)step->step)
+    come_twice ();
   if (world_meet (WORLD_CALL_STEP) >= 0)
     loom_trainer_post (trainer, LOOM_COMMAND_INTERRUPT, NULL, 0);
   report->clock += drawn == 0 ? G_GINT64_CONSTANT (60000000000) : G_GINT64_CONSTANT (3000000);
@@ -235,7 +300,7 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
 static void
 checkpoint_cb (LoomTrainer *trainer, gint64 step, const char *path, gpointer data)
 {
-  world_report ()->acknowledged = MAX (world_report ()->acknowledged, step);
+  *acknowledged () = MAX (*acknowledged (), step);
   if (session_life < 0 && step < WORLD_MOST_STEPS)
     world_report ()->hash[step] = hash_step (step);
 }
@@ -254,7 +319,10 @@ report_error (const GError *error)
 static gboolean
 has_run (void)
 {
-  return loom_path_exists (RUN "/" LOOM_RUN_GRAPH) && loom_path_exists (RUN "/" LOOM_RUN_SETTINGS);
+  g_autofree char *graph = g_build_filename (run_path, LOOM_RUN_GRAPH, NULL),
+                  *settings = g_build_filename (run_path, LOOM_RUN_SETTINGS, NULL);
+
+  return loom_path_exists (graph) && loom_path_exists (settings);
 }
 
 /* Of weights and buffers, as they are computed with. */
@@ -280,7 +348,8 @@ run_noting (LoomTrainer *trainer, gboolean notes, GError **error)
 {
   LoomTrainerEnd end = LOOM_TRAINER_STOPPED;
 
-  for (gint64 step = 1; end == LOOM_TRAINER_STOPPED && step < loom_trainer_total_steps (trainer); step++)
+  for (gint64 step = loom_trainer_steps (trainer) + 1;
+       end == LOOM_TRAINER_STOPPED && step < loom_trainer_total_steps (trainer); step++)
     {
       loom_trainer_set_last_step (trainer, step);
       end = loom_trainer_run (trainer, error);
@@ -312,28 +381,43 @@ travel (LoomTrainer *trainer, gint64 step)
 typedef struct
 {
   LoomComm *comm; /* NULL: a single rank */
+  int ranks;
   gint64 back, shown;
+  const char *branch, *replay;
+  double lr;
   gboolean resumes;
   int status;
 } Rank;
+
+/* The step of the first run that a branch begins with, the same in each life. */
+static gint64
+branch_step (void)
+{
+  return 1 + (gint64)(world_hash (session_seed, 9, 9) % (guint64)(reference.acknowledged - 1));
+}
 
 static gpointer
 live_cb (gpointer data)
 {
   static const LoomTrainerObserver observer = { .step = step_cb, .checkpoint = checkpoint_cb };
   Rank *self = data;
-  const gboolean is_first = self->comm == NULL || self->comm->rank == 0;
-  LoomTrainerOptions options = { .lr = NAN,
+  const gboolean is_first = self->comm == NULL || self->comm->rank == 0,
+                 begins = !self->resumes && self->branch == NULL;
+  LoomTrainerOptions options = { .lr = self->resumes ? NAN : self->lr,
                                  .seed = -1,
                                  .device = "cpu",
                                  .threads = 1,
                                  .num_workers = -1,
                                  .comm = self->comm,
-                                 .batch_size = self->resumes ? 0 : 16 / kinds[kind].ranks,
-                                 .strategy = self->resumes ? NULL : kinds[kind].strategy,
-                                 .resume = self->resumes ? RUN : NULL,
-                                 .out = self->resumes ? NULL : RUN,
-                                 .resume_step = self->back };
+                                 .batch_size = begins ? 16 / self->ranks : 0,
+                                 .strategy = begins && self->ranks > 1 ? kinds[kind].strategy : NULL,
+                                 .resume = self->resumes ? run_path : NULL,
+                                 .out = self->resumes ? NULL : run_path,
+                                 .resume_step = self->back,
+                                 .branch = self->resumes ? NULL : self->branch,
+                                 .branch_step = branch_step (),
+                                 .replay = self->replay,
+                                 .costs_of = self->replay };
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomGraph) read = NULL;
@@ -341,7 +425,7 @@ live_cb (gpointer data)
   LoomTrainerEnd end;
 
   world_be_rank (self->comm != NULL ? self->comm->rank : 0);
-  if (!self->resumes)
+  if (begins)
     read = loom_graph_read_data (kinds[kind].graph, strlen (kinds[kind].graph), "world", faults, &error);
   trainer = loom_trainer_new (read, &options, &error);
   if (g_getenv ("WORLD_TRACE") != NULL && trainer != NULL && is_first && loom_trainer_notes (trainer) != NULL)
@@ -350,6 +434,7 @@ live_cb (gpointer data)
     {
       world_report ()->steps = loom_trainer_steps (trainer);
       loom_trainer_set_observer (trainer, &observer, NULL);
+      change_rate (trainer, loom_trainer_steps (trainer));
     }
   end = trainer == NULL     ? LOOM_TRAINER_FAILED
         : session_life >= 0 ? loom_trainer_run (trainer, &error)
@@ -366,24 +451,26 @@ live_cb (gpointer data)
   return NULL;
 }
 
+/* Begins or resumes the run that is looked at, with these ranks and options. */
 static int
-live (gint64 back, gint64 shown)
+train (const Rank *like)
 {
-  const int ranks = kinds[kind].ranks;
-  const gboolean resumes = has_run ();
+  const int ranks = like->ranks;
   LoomComm *comm[RANKS] = { NULL };
   GThread *thread[RANKS];
   Rank rank[RANKS];
   LoomMessage message;
 
-  if (back > 0)
-    world_report ()->acknowledged = MIN (world_report ()->acknowledged, back);
   if (ranks > 1)
     g_assert_cmpint (loom_comm_threads_new (ranks, comm, &message), ==, LOOM_STATUS_OK);
   for (int k = 0; ranks > 1 && k < ranks; k++)
-    comm[k] = world_comm_new (comm[k]);
+    comm[k] = world_comm_new (comm[k], g_str_equal (kinds[kind].name, "server"));
   for (int k = 0; k < ranks; k++)
-    rank[k] = (Rank){ comm[k], back, shown, resumes, 0 };
+    {
+      rank[k] = *like;
+      rank[k].comm = comm[k];
+      rank[k].resumes = has_run ();
+    }
   for (int k = 1; k < ranks; k++)
     thread[k] = g_thread_new ("rank", live_cb, &rank[k]);
   live_cb (&rank[0]);
@@ -393,9 +480,53 @@ live (gint64 back, gint64 shown)
   return rank[0].status;
 }
 
+/* A replay is not resumed: each life has a folder for one. */
+static const char *
+second_path (int life)
+{
+  static char path[64];
+
+  if (kinds[kind].form != REPLAY)
+    return SECOND;
+  g_snprintf (path, sizeof path, WORLD_ROOT "/runs/replay%d", life);
+  return path;
+}
+
+static gboolean
+has_second (void)
+{
+  return kind < KIND_JOURNAL && kinds[kind].form != ALONE && kinds[kind].form != ELASTIC;
+}
+
+static int
+live (int ranks, gint64 back, gint64 shown)
+{
+  const Form form = kinds[kind].form;
+  const Rank like = { .ranks = ranks, .back = back, .shown = shown, .lr = first_lr };
+  gint64 wrong;
+  int status, second;
+
+  if (form == REPLAY)
+    world_report ()->second = 0; /* that of this life */
+  if (back > 0)
+    world_report ()->acknowledged = MIN (world_report ()->acknowledged, back);
+  status = train (&like);
+  if ((status != 0 && status != 4) || !has_second () || session_life < 0)
+    return status;
+  look_at (second_path (session_life), form == SWEEP ? &swept : &reference);
+  /* As the sentence of the error says. */
+  if (form == BRANCH && has_run () && newest_checkpoint (&wrong) < 0)
+    loom_path_remove_all (second_path (session_life));
+  second = train (&(Rank){ .ranks = ranks,
+                           .branch = form == BRANCH && !has_run () ? first_run : NULL,
+                           .replay = form == REPLAY ? first_run : NULL,
+                           .lr = form == SWEEP ? SECOND_LR : NAN });
+  return second != 0 ? second : status;
+}
+
 /* The exit status of a life; -1: it was ended by *signal. */
 static int
-start_life (int life, const WorldFault *faults, int n, gint64 back, gint64 shown, int *ended_by)
+start_life (int life, const WorldFault *faults, int n, int ranks, gint64 back, gint64 shown, int *ended_by)
 {
   int status;
   const pid_t child = fork ();
@@ -409,11 +540,37 @@ start_life (int life, const WorldFault *faults, int n, gint64 back, gint64 shown
       world_begin_life (life, faults, n);
       _exit (kind == KIND_JOURNAL ? world_journal_live (session_seed, life)
              : kind == KIND_QUEUE ? world_queue_live (session_seed, life)
-                                  : live (back, shown));
+                                  : live (ranks, back, shown));
     }
   waitpid (child, &status, 0);
   *ended_by = WIFSIGNALED (status) ? WTERMSIG (status) : 0;
   return WIFEXITED (status) ? WEXITSTATUS (status) : -1;
+}
+
+/* The rest of the run on the disk, undisturbed and with these ranks, is what follows its newest checkpoint. NULL, or
+ * what is wrong. */
+static char *
+take_reference (int ranks, gint64 back)
+{
+  g_autofree char *events = NULL;
+  const WorldReport *report = world_report ();
+  int ended_by;
+
+  memset (world_report ()->hash, 0, sizeof reference.hash);
+  world_report ()->acknowledged = 0;
+  if (start_life (-1, NULL, 0, ranks, back, 0, &ended_by) != 0)
+    return g_strdup_printf ("The undisturbed run of %s fails: %s", kinds[kind].name, report->error);
+  world_look ();
+  events = read_events ();
+  for (gint64 step = report->steps + 1; step <= report->acknowledged; step++)
+    {
+      reference.hash[step] = report->hash[step];
+      reference.value[step] = report->value[step];
+      if (reference.hash[step] == 0 || !has_line (events, step, reference.line[step]))
+        return g_strdup_printf ("The undisturbed run of %s lacks step %d", kinds[kind].name, (int)step);
+    }
+  reference.acknowledged = report->acknowledged;
+  return NULL;
 }
 
 void
@@ -422,20 +579,22 @@ world_session_init (void)
   world_init ();
   for (kind = 0; kind < G_N_ELEMENTS (kinds); kind++)
     {
-      g_autofree char *events = NULL;
-      int ended_by;
+      g_autofree char *wrong = NULL;
 
       world_format (0);
-      memset (world_report ()->hash, 0, sizeof reference.hash);
-      if (start_life (-1, NULL, 0, 0, 0, &ended_by) != 0)
-        g_error ("The undisturbed run of %s fails: %s", kinds[kind].name, world_report ()->error);
-      world_look ();
-      reference = *world_report ();
-      events = read_events ();
-      for (gint64 step = 1; step <= reference.acknowledged; step++)
-        g_assert_true (has_line (events, step, reference.line[step]) && reference.hash[step] != 0);
-      g_assert_cmpint (reference.acknowledged, >, 0);
+      reference.acknowledged = 0;
+      wrong = take_reference (kinds[kind].ranks, 0);
+      if (wrong != NULL || reference.acknowledged == 0)
+        g_error ("%s", wrong);
       references[kind] = reference;
+      if (kinds[kind].form != SWEEP)
+        continue;
+      world_format (0);
+      first_lr = SECOND_LR;
+      wrong = take_reference (kinds[kind].ranks, 0);
+      g_assert_null (wrong);
+      swept = reference;
+      first_lr = NAN;
     }
 }
 
@@ -462,7 +621,10 @@ machine_fault (int life, int ranks, guint64 drawn)
 int
 world_session_faults (guint64 seed, WorldFault faults[WORLD_MOST_FAULTS])
 {
-  const guint64 calls = kind_of (seed) >= KIND_JOURNAL ? EDITS : CALLS;
+  const guint of = kind_of (seed);
+  const guint64 calls = of >= KIND_JOURNAL                                     ? EDITS
+                        : kinds[of].form == ALONE || kinds[of].form == ELASTIC ? CALLS
+                                                                               : 2 * CALLS;
   int n = 0;
 
   for (int life = 0; life < LIVES; life++)
@@ -485,6 +647,71 @@ world_session_faults (guint64 seed, WorldFault faults[WORLD_MOST_FAULTS])
   return n;
 }
 
+/* NULL: what was acknowledged of the run, or of both, is there. */
+static char *
+check_runs (int life)
+{
+  const WorldReport *report = world_report ();
+  char *lost = check_disk (report->acknowledged);
+
+  /* A life that ended before it had gone back has left what was there. */
+  if (lost != NULL && has_earlier)
+    {
+      reference = earlier;
+      g_free (lost);
+      lost = check_disk (report->acknowledged);
+    }
+  if (lost != NULL || !has_second () || report->second == 0)
+    return lost;
+  look_at (second_path (life), kinds[kind].form == SWEEP ? &swept : &reference);
+  lost = check_disk (report->second);
+  look_at (first_run, &reference);
+  return lost;
+}
+
+/* NULL: the last life has ended its runs with the bits of the undisturbed ones. */
+static char *
+check_end (void)
+{
+  char *wrong = NULL;
+
+  for (int i = 0; i <= has_second () && wrong == NULL; i++)
+    {
+      if (i == 1)
+        look_at (second_path (LIVES), kinds[kind].form == SWEEP ? &swept : &reference);
+      if (hash_step (expected->acknowledged) != expected->hash[expected->acknowledged])
+        wrong = g_strdup_printf ("%s has ended with other bits", run_path);
+    }
+  look_at (first_run, &reference);
+  return wrong;
+}
+
+/* The number of ranks of a life. */
+static int
+ranks_of (int life)
+{
+  return kind >= KIND_JOURNAL ? 1
+         : kinds[kind].form == ELASTIC && life > 0
+             ? 1 + (int)(world_hash (session_seed, (guint64)life, 12) % kinds[kind].ranks)
+             : kinds[kind].ranks;
+}
+
+/* Before a life with another number of ranks, or one that goes back to where there was another: the run from here on
+ * has other bits. */
+static char *
+change_ranks (int ranks, gint64 back)
+{
+  char *wrong;
+
+  earlier = reference;
+  has_earlier = TRUE;
+  world_keep ();
+  wrong = take_reference (ranks, back);
+  world_put_back ();
+  world_look ();
+  return wrong;
+}
+
 /* Status 4: it could not go back. A history ends, with a note, if its disk fails, so that any fault so far is a reason.
  */
 static char *
@@ -503,9 +730,7 @@ after_life (int life, int status, int ended_by, gboolean is_last, int met)
     return g_strdup_printf ("life %d: the error has no name: %s", life, report->error);
   world_reboot (status == WORLD_EXIT_POWER);
   world_look ();
-  lost = kind == KIND_JOURNAL ? world_journal_check ()
-         : kind == KIND_QUEUE ? world_queue_check ()
-                              : check_disk (report->acknowledged);
+  lost = kind == KIND_JOURNAL ? world_journal_check () : kind == KIND_QUEUE ? world_queue_check () : check_runs (life);
   return lost != NULL ? g_strdup_printf ("after life %d (exit %d%s%s): %s", life, status,
                                          report->error[0] != '\0' ? ", " : "", report->error, lost)
                       : NULL;
@@ -515,6 +740,7 @@ char *
 world_session_run (guint64 seed, const WorldFault *faults, int n, int *n_met)
 {
   char *wrong = NULL;
+  int before;
 
   world_format (seed);
   world_look ();
@@ -523,17 +749,26 @@ world_session_run (guint64 seed, const WorldFault *faults, int n, int *n_met)
   if (kind < KIND_JOURNAL)
     reference = references[kind];
   *n_met = 0;
+  before = ranks_of (0);
   for (int life = 0; life <= LIVES && wrong == NULL; life++)
     {
       const gboolean is_last = life == LIVES;
+      const int ranks = ranks_of (life);
       const guint64 drawn = world_hash (seed, (guint64)life, 5);
       const gint64 back = kind < KIND_JOURNAL && !is_last && drawn % 6 == 0 ? draw_checkpoint (drawn >> 8) : 0;
       /* The newest state is that of the run. */
       const gint64 shown = kind < KIND_JOURNAL && kinds[kind].ranks == 1 && drawn % 3 == 1
                                ? 1 + (gint64)((drawn >> 8) % (guint64)(reference.acknowledged - 1))
                                : 0;
-      int ended_by, status = start_life (life, faults, is_last ? 0 : n, back, shown, &ended_by);
+      int ended_by, status;
 
+      has_earlier = FALSE;
+      if (ranks != before || (back > 0 && kinds[kind].form == ELASTIC))
+        wrong = change_ranks (ranks, back);
+      before = ranks;
+      if (wrong != NULL)
+        break;
+      status = start_life (life, faults, is_last ? 0 : n, ranks, back, shown, &ended_by);
       *n_met += world_report ()->n_met;
       if (g_getenv ("WORLD_TRACE") != NULL)
         printf ("# life %d: exit %d, calls %d (files) %d (memory) %d (device) %d (exchange), from step %d, back %d, "
@@ -543,8 +778,5 @@ world_session_run (guint64 seed, const WorldFault *faults, int n, int *n_met)
                 (int)world_report ()->steps, (int)back, (int)world_report ()->acknowledged, world_report ()->error);
       wrong = after_life (life, status, ended_by, is_last, *n_met);
     }
-  if (wrong == NULL && kind < KIND_JOURNAL
-      && hash_step (reference.acknowledged) != reference.hash[reference.acknowledged])
-    wrong = g_strdup ("the run has ended with other bits");
-  return wrong;
+  return wrong == NULL && kind < KIND_JOURNAL ? check_end () : wrong;
 }
