@@ -13,17 +13,12 @@ static const char *const kinds[] = {
 LoomTensor *
 worker_read_samples (GVariant *shape, GVariant *samples, GError **error)
 {
-  gsize rank, n_bytes, count = 1;
+  gsize rank, n_bytes;
   const gint64 *dim = g_variant_get_fixed_array (shape, &rank, sizeof (gint64));
   const guint8 *data = g_variant_get_fixed_array (samples, &n_bytes, 1);
-  gboolean fits = rank >= 1 && rank <= LOOM_SHAPE_MAX_RANK && n_bytes <= WORKER_MAX_VIEW_BYTES;
+  const gsize count = loom_dims_count (rank, dim, WORKER_MAX_VIEW_BYTES / sizeof (float));
 
-  for (gsize i = 0; fits && i < rank; i++)
-    {
-      fits = dim[i] > 0 && (gsize)dim[i] <= WORKER_MAX_VIEW_BYTES / count;
-      count *= fits ? (gsize)dim[i] : 1;
-    }
-  if (!fits || count * sizeof (float) != n_bytes)
+  if (rank < 1 || rank > LOOM_SHAPE_MAX_RANK || count == 0 || count * sizeof (float) != n_bytes)
     {
       g_set_error (error, G_DBUS_ERROR, G_DBUS_ERROR_INVALID_ARGS,
                    "Samples must be f32, have the given shape, and at most 4 MiB.");

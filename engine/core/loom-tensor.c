@@ -33,6 +33,20 @@ measure (LoomDType dtype, int rank, const gint64 *dims, gint64 *count, gsize *by
   return TRUE;
 }
 
+gsize
+loom_dims_count (gsize rank, const gint64 *dims, gsize most)
+{
+  gsize n = 1;
+
+  for (gsize d = 0; d < rank; d++)
+    {
+      if (dims[d] <= 0 || (guint64)dims[d] > most / n)
+        return 0;
+      n *= (gsize)dims[d];
+    }
+  return n <= most ? n : 0;
+}
+
 static LoomTensor *
 make_tensor (LoomDType dtype, int rank, const gint64 *dims, gint64 count, gsize bytes, void *data, GBytes *owner)
 {

@@ -31,6 +31,8 @@ double loom_tensor_get (const LoomTensor *t, gint64 i);
 void loom_tensor_set (LoomTensor *t, gint64 i, double value);
 /* Converts element by element. With exact, fails with DATA, naming the first such element, if an integer would change.
  */
+/* The product of dimensions of another process; 0: one is not positive, or it is larger than `most`. */
+gsize loom_dims_count (gsize rank, const gint64 *dims, gsize most);
 LoomTensor *loom_tensor_convert (const LoomTensor *t, LoomDType dtype, gboolean exact, GError **error);
 /* The means of blocks of the matrix [rows, columns] that begins at element `at`, in row-major order; blocks at the
  * right and lower edges may be smaller. means has space for ceil (rows / block_rows) · ceil (columns / block_columns)

@@ -9,6 +9,24 @@
 #include "engine/core/loom-summary.h"
 
 /* Every half and bfloat16 is unchanged after conversion to f32 and back; NaN stays NaN. */
+/* Products that overflow are too large, also those that would be 0 or small. */
+static void
+test_dims (void)
+{
+  const gint64 great = (gint64)1 << 32, half[] = { great, great }, wrong[] = { 3, -1 }, none[] = { 3, 0 },
+               few[] = { 2, 3 };
+  const gint64 small[] = { great, great / 2, 2 };
+
+  g_assert_cmpuint (loom_dims_count (2, half, G_MAXSIZE), ==, 0);
+  g_assert_cmpuint (loom_dims_count (3, small, 1000), ==, 0);
+  g_assert_cmpuint (loom_dims_count (2, wrong, 1000), ==, 0);
+  g_assert_cmpuint (loom_dims_count (2, none, 1000), ==, 0);
+  g_assert_cmpuint (loom_dims_count (2, few, 6), ==, 6);
+  g_assert_cmpuint (loom_dims_count (2, few, 5), ==, 0);
+  g_assert_cmpuint (loom_dims_count (0, NULL, 1), ==, 1);
+  g_assert_cmpuint (loom_dims_count (0, NULL, 0), ==, 0);
+}
+
 static void
 test_narrow_round_trip (void)
 {
@@ -167,6 +185,7 @@ test_hash (void)
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/tensor/dims", test_dims);
   g_test_add_func ("/tensor/narrow-round-trip", test_narrow_round_trip);
   g_test_add_func ("/tensor/narrow-rounding", test_narrow_rounding);
   g_test_add_func ("/tensor/convert", test_convert);

@@ -151,6 +151,55 @@ test_not_ready (void)
   g_clear_error (&rank[0].error);
 }
 
+/* Ranks that send what no rank of this version does, the same number or byte in each place. */
+typedef struct
+{
+  LoomComm base;
+  gint64 number;
+  guint8 byte;
+} Stranger;
+
+static LoomStatus
+strange_reduce (LoomComm *self, const void *from, void *to, int64_t count, LoomDType dtype, LoomReduceOp op,
+                LoomMessage *message)
+{
+  memcpy (to, &((Stranger *)self)->number, sizeof (gint64));
+  return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+strange_broadcast (LoomComm *self, void *data, int64_t bytes, int root, LoomMessage *message)
+{
+  g_assert_true (root >= 0 && root < RANKS);
+  memset (data, ((Stranger *)self)->byte, (gsize)bytes);
+  return LOOM_STATUS_OK;
+}
+
+/* A rank number that is none, or this one's though it can begin; a sentence without an end, and one without a word. */
+static void
+test_strange (void)
+{
+  static const gint64 numbers[] = { -1, RANKS + 1, 1, 2, 2 };
+  static const guint8 bytes[] = { 0, 0, 0, 0xff, 0 };
+  static const char *const names[] = { "graph", "device" };
+  const guint64 what[] = { 77, 1 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (numbers); i++)
+    {
+      Stranger comm = { { .rank = 1, .size = RANKS, .all_reduce = strange_reduce, .broadcast = strange_broadcast },
+                        numbers[i],
+                        bytes[i] };
+      g_autoptr (GError) error = NULL;
+      gboolean speaks;
+
+      g_assert_false (loom_dist_agree (&comm.base, NULL, what, names, G_N_ELEMENTS (names), &speaks, &error));
+      g_assert_nonnull (error);
+      g_assert_true (g_utf8_validate (error->message, -1, NULL));
+      g_assert_cmpuint (strlen (error->message), >, 10);
+      g_assert_cmpuint (strlen (error->message), <, 4000);
+    }
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -159,5 +208,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/dist/agree/others", test_others);
   g_test_add_func ("/dist/agree/greet", test_greet);
   g_test_add_func ("/dist/agree/not-ready", test_not_ready);
+  g_test_add_func ("/dist/agree/strange", test_strange);
   return g_test_run ();
 }

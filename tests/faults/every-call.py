@@ -245,7 +245,7 @@ def main():
     if args.leaks:
         root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
         program.shim += ' ' + os.path.realpath(args.leaks)
-        program.env['LSAN_OPTIONS'] = 'suppressions=%s/tests/lsan.supp:fast_unwind_on_malloc=0:print_suppressions=0' % root
+        program.env['LSAN_OPTIONS'] = 'suppressions=%s/tests/lsan.supp:fast_unwind_on_malloc=0:print_suppressions=0:handle_segv=0:handle_abort=0' % root
     template, folder = os.path.join(base, 'template'), os.path.join(base, 'folder')
     known = set()
     if args.state and os.path.exists(args.state):

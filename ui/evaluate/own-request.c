@@ -41,8 +41,8 @@ read_reply (OwnReply *answer, const char *kind, GVariant *shape, gsize bytes)
 
   while (k < G_N_ELEMENTS (kinds) && g_strcmp0 (kind, kinds[k]) != 0)
     k++;
-  if (k == G_N_ELEMENTS (kinds) || rank != 3 || dim[0] <= 0 || dim[1] <= 0 || dim[2] <= 0
-      || (gsize)(dim[0] * dim[1] * dim[2]) * sizeof (float) != bytes)
+  if (k == G_N_ELEMENTS (kinds) || rank != 3
+      || loom_dims_count (rank, dim, bytes / sizeof (float)) * sizeof (float) != bytes || bytes == 0)
     return FALSE;
   answer->kind = (LoomAnswerKind)k;
   answer->n = dim[0];

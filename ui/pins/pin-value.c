@@ -36,17 +36,9 @@ pin_value_free (PinValue *self)
 gboolean
 pin_value_set (PinValue *self, gsize rank, const gint64 *dims, const float *values, gsize n_values)
 {
-  gsize n = 1;
+  const gsize n = loom_dims_count (rank, dims, n_values);
 
-  if (rank > LOOM_SHAPE_MAX_RANK)
-    return FALSE;
-  for (gsize d = 0; d < rank; d++)
-    {
-      if (dims[d] <= 0 || (guint64)dims[d] > n_values / n)
-        return FALSE;
-      n *= (gsize)dims[d];
-    }
-  if (n > n_values)
+  if (rank > LOOM_SHAPE_MAX_RANK || n == 0)
     return FALSE;
   g_free (self->values);
   self->values = g_memdup2 (values, n * sizeof (float));

@@ -83,7 +83,7 @@ read_reply (const Reply *reply)
   t.value = g_variant_get_fixed_array (reply->data, &bytes, 1);
   t.columns = n_dim > 0 ? (gsize)dim[n_dim - 1] : 1;
   t.rows = n_dim > 1 ? (gsize)dim[n_dim - 2] : 1;
-  if (n_full > LOOM_MAX_RANK || t.rows * t.columns > bytes / sizeof (float))
+  if (n_full > LOOM_MAX_RANK || loom_dims_count (MIN (n_dim, 2), dim + MAX (n_dim, 2) - 2, bytes / sizeof (float)) == 0)
     return t;
   t.rank = (guint)n_full;
   memcpy (t.dim, full, n_full * sizeof (gint64));

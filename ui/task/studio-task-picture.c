@@ -109,8 +109,8 @@ gboolean
 studio_task_picture_take (StudioTaskPicture *picture, LoomAnswerKind kind, const gint64 shape[3], const float *value,
                           gsize n_values, gint64 step, gint64 epoch)
 {
-  if (picture->data == NULL || shape[0] != (gint64)(n_grid (picture, picture->grid) + picture->data->n) || shape[1] < 1
-      || shape[2] < 1 || (gsize)(shape[0] * shape[1] * shape[2]) != n_values)
+  if (picture->data == NULL || shape[0] != (gint64)(n_grid (picture, picture->grid) + picture->data->n) || n_values == 0
+      || loom_dims_count (3, shape, n_values) != n_values)
     return FALSE;
   studio_task_picture_forget_answers (picture);
   picture->value = g_memdup2 (value, n_values * sizeof *value);
