@@ -7,7 +7,7 @@ packages_build="meson ninja-build pkg-config gcc libc6-dev libglib2.0-dev libxml
  libopenmpi-dev libgtk-4-dev libadwaita-1-dev libcmark-dev librsvg2-dev libpango1.0-dev libxml2-utils libprotobuf-c-dev protobuf-c-compiler libonnx-dev gettext shared-mime-info"
 packages_use="openmpi-bin dataset-fashion-mnist adwaita-icon-theme librsvg2-common fonts-dejavu-core"
 packages_test="python3 python3-numpy xvfb xdotool imagemagick dbus-daemon at-spi2-core procps clang libclang-rt-dev
- openssh-client openssh-server python3-gi gir1.2-atspi-2.0 libonnx-testdata appstream desktop-file-utils git patchelf lld libsentencepiece-dev"
+ openssh-client openssh-server python3-gi gir1.2-atspi-2.0 libonnx-testdata appstream desktop-file-utils git patchelf lld libsentencepiece-dev libprotobuf-dev"
 
 may_ask=yes # no: --no-install, which installs nothing
 
