@@ -5,6 +5,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/charts/studio-expander.h"
 #include "ui/charts/studio-icon.h"
 #include "ui/drawing/studio-formula.h"
 #include "ui/inspector/studio-inspector-params.h"
@@ -358,15 +359,13 @@ add_module_params (StudioInspector *self, GtkWidget *group, const char *module)
 static void
 add_documentation (StudioInspector *self, const LoomOp *op)
 {
-  GtkWidget *expander = gtk_expander_new (_ ("Documentation")), *label;
-  GtkWidget *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12), *button = gtk_button_new_with_label (_ ("Show Example"));
+  GtkWidget *label, *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 12),
+                    *button = gtk_button_new_with_label (_ ("Show Example"));
   g_autofree char *text
       = g_strdup_printf ("%s%s%s%s%s", op->doc != NULL ? op->doc : "", op->details != NULL ? "\n\n" : "",
                          op->details != NULL ? op->details : "", op->reference != NULL ? "\n\nPyTorch: " : "",
                          op->reference != NULL ? op->reference : "");
   g_autofree char *markup = studio_formula_markup (text);
-  /* GTK gives an expander no name. */
-  gtk_accessible_update_property (GTK_ACCESSIBLE (expander), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Documentation"), -1);
 
   label = gtk_label_new (NULL);
   gtk_label_set_markup (GTK_LABEL (label), markup);
@@ -379,9 +378,8 @@ add_documentation (StudioInspector *self, const LoomOp *op)
   gtk_widget_set_halign (button, GTK_ALIGN_START);
   gtk_box_append (GTK_BOX (box), button);
   gtk_widget_set_margin_top (box, 6);
-  gtk_expander_set_child (GTK_EXPANDER (expander), box);
-  self->documentation = expander;
-  gtk_box_append (GTK_BOX (self->box), expander);
+  self->documentation = studio_expander_new (_ ("Documentation"), box);
+  gtk_box_append (GTK_BOX (self->box), self->documentation);
 }
 
 void

@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 
 #include "ui/charts/studio-choice-name.h"
+#include "ui/charts/studio-expander.h"
 #include "ui/charts/studio-template.h"
 #include "ui/lesson/studio-lesson-editor.h"
 #include "ui/lesson/studio-markdown.h"
@@ -216,10 +217,7 @@ hint_cb (gpointer data)
 static void
 add_hint (StudioLessonPane *self, const char *hint)
 {
-  self->hint = gtk_expander_new (_ ("Hint"));
-  /* GTK gives an expander no name. */
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->hint), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Hint"), -1);
-  gtk_expander_set_child (GTK_EXPANDER (self->hint), markdown (self, hint));
+  self->hint = studio_expander_new (_ ("Hint"), markdown (self, hint));
   append (self, self->hint);
   self->hint_timer = g_timeout_add_seconds (HINT_SECONDS, hint_cb, self);
 }
@@ -249,10 +247,7 @@ show_doc (StudioLessonPane *self)
       append (self, markdown (self, doc));
       return;
     }
-  GtkWidget *about = gtk_expander_new (_ ("About this graph"));
-  gtk_accessible_update_property (GTK_ACCESSIBLE (about), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("About this graph"), -1);
-  gtk_expander_set_child (GTK_EXPANDER (about), markdown (self, doc));
-  append (self, about);
+  append (self, studio_expander_new (_ ("About this graph"), markdown (self, doc)));
 }
 
 /* ---- visibility --------------------------------------------------------------- */
@@ -297,6 +292,29 @@ show_steps (StudioLessonPane *self)
     }
 }
 
+/* What a screen reader says of the page: its text, what is to do, and whether it is done. */
+static void
+describe_page (StudioLessonPane *self, gboolean done)
+{
+  const LoomLessonPage *page = studio_lesson_page (self->lesson);
+  g_autoptr (GString) words = g_string_new (NULL);
+
+  if (page == NULL)
+    return;
+  g_autofree char *markup = studio_markdown_to_markup (page->text, NULL, NULL), *text = NULL;
+  if (pango_parse_markup (markup, -1, 0, NULL, &text, NULL, NULL))
+    g_string_append (words, text);
+  for (guint i = 0; i < self->ticks->len; i++)
+    g_string_append_printf (words, "\n%s: %s",
+                            studio_lesson_clause_holds (self->lesson, i) ? _ ("Done") : _ ("To do"),
+                            loom_goal_clause_text (page->goal, i));
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->page), GTK_ACCESSIBLE_PROPERTY_LABEL, page->title,
+                                  GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, words->str, -1);
+  gtk_accessible_update_property (
+      GTK_ACCESSIBLE (self->next), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
+      done && self->done_line != NULL ? gtk_label_get_text (GTK_LABEL (self->done_line)) : "", -1);
+}
+
 static void
 show_progress (StudioLessonPane *self)
 {
@@ -313,6 +331,7 @@ show_progress (StudioLessonPane *self)
     gtk_widget_add_css_class (self->next, "suggested-action");
   else
     gtk_widget_remove_css_class (self->next, "suggested-action");
+  describe_page (self, done);
   show_steps (self);
 }
 
@@ -408,16 +427,24 @@ changed_cb (StudioLessonPane *self)
 
 /* ---- buttons -------------------------------------------------------------------- */
 
+/* The focus goes to the text, which is read aloud then. */
+static void
+turn (StudioLessonPane *self, guint page)
+{
+  studio_lesson_show_page (self->lesson, page);
+  gtk_widget_grab_focus (self->page);
+}
+
 static void
 back_cb (StudioLessonPane *self)
 {
-  studio_lesson_show_page (self->lesson, studio_lesson_page_index (self->lesson) - 1);
+  turn (self, studio_lesson_page_index (self->lesson) - 1);
 }
 
 static void
 next_cb (StudioLessonPane *self)
 {
-  studio_lesson_show_page (self->lesson, studio_lesson_page_index (self->lesson) + 1);
+  turn (self, studio_lesson_page_index (self->lesson) + 1);
 }
 
 static void

@@ -8,6 +8,8 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
+#include "ui/charts/studio-expander.h"
+
 G_DEFINE_TYPE (StudioTrainingSettings, studio_training_settings, GTK_TYPE_WIDGET)
 
 static guint sweep_signal;
@@ -93,10 +95,8 @@ add_more (StudioTrainingSettings *self)
     { "match", N_ ("all") },         { "sample_weights", N_ ("none") },
     { "folds", N_ ("off") },         { "fold", N_ ("first") },
   };
-  GtkWidget *expander = gtk_expander_new (_ ("More")), *grid = gtk_grid_new ();
+  GtkWidget *grid = gtk_grid_new (), *expander = studio_expander_new (_ ("More"), grid);
   gboolean open = self->more_open;
-  /* GTK gives an expander no name. */
-  gtk_accessible_update_property (GTK_ACCESSIBLE (expander), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("More"), -1);
   gtk_grid_set_row_spacing (GTK_GRID (grid), 6);
   gtk_grid_set_column_spacing (GTK_GRID (grid), 6);
   gtk_widget_set_margin_top (grid, 6);
@@ -108,7 +108,6 @@ add_more (StudioTrainingSettings *self)
     }
   training_add_attribute (self, grid, in_graph, "strict_devices", NULL, NULL);
   open = open || loom_graph_strict_devices (studio_document_get_graph (self->document));
-  gtk_expander_set_child (GTK_EXPANDER (expander), grid);
   gtk_expander_set_expanded (GTK_EXPANDER (expander), open);
   g_signal_connect (expander, "notify::expanded", G_CALLBACK (more_cb), self);
   gtk_box_append (GTK_BOX (self->box), expander);

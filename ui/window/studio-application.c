@@ -45,6 +45,18 @@ static const GActionEntry app_actions[] = {
   { .name = "quit", .activate = quit_cb },
 };
 
+/* GTK 4.8 names a button with a mnemonic twice, “_Next Next”: by its text with the underscore, and by its label.
+ * A button with a name of its own has no mnemonic. */
+static gboolean
+mapped_cb (GSignalInvocationHint *hint, guint n, const GValue *values, gpointer data)
+{
+  GtkWidget *widget = g_value_get_object (values);
+
+  if (GTK_IS_BUTTON (widget) && gtk_button_get_use_underline (GTK_BUTTON (widget)))
+    gtk_accessible_reset_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL);
+  return TRUE;
+}
+
 static void
 application_startup (GApplication *application)
 {
@@ -56,6 +68,8 @@ application_startup (GApplication *application)
   studio_window_add_commands ();
   studio_commands_set_keys (GTK_APPLICATION (application));
   studio_dump_on_signal (GTK_APPLICATION (application));
+  g_type_class_unref (g_type_class_ref (GTK_TYPE_WIDGET)); /* makes its signals */
+  g_signal_add_emission_hook (g_signal_lookup ("map", GTK_TYPE_WIDGET), 0, mapped_cb, NULL, NULL);
 }
 
 static StudioWindow *
