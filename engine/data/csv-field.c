@@ -136,7 +136,7 @@ read_money (const char *text, gboolean has_decimal_comma, double *value)
       const gsize n = strlen (loom_csv_currencies[i]);
       g_autofree char *number = NULL;
 
-      if (sign == NULL || (sign[n] != '\0' && sign > text + 1))
+      if (sign == NULL || (sign[n] != '\0' && sign > text + (*text == '-' || *text == '+')))
         continue;
       number = g_strdup_printf ("%.*s%s", (int)(sign - text), text, sign + n);
       return read_grouped (g_strstrip (number), has_decimal_comma, value);

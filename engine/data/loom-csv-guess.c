@@ -120,7 +120,8 @@ guess_delimiter (const char *text, gsize length)
 
   if (named != 0)
     return named;
-  text = loom_csv_skip_comments (text, text + length);
+  if (loom_csv_skip_comments (text, text + length) < text + length)
+    text = loom_csv_skip_comments (text, text + length);
   for (guint i = 0; candidates[i] != 0; i++)
     {
       guint in_line = 0, first = 0, line = 0;

@@ -42,6 +42,12 @@ onnx_tensor_is_uniform (const LoomTensor *t)
   return TRUE;
 }
 
+gboolean
+onnx_tensor_is_filled (const LoomTensor *t, double number)
+{
+  return t != NULL && onnx_tensor_is_uniform (t) && (t->count == 0 || loom_tensor_get (t, 0) == number);
+}
+
 static const OnnxWire *
 constant_node (OnnxCtx *c, const LoomTensor *t, const char *name)
 {

@@ -9,3 +9,5 @@ LoomTensor *onnx_tensor_new (OnnxCtx *c, LoomDType dtype, int rank, const gint64
 const OnnxWire *onnx_tensor_wire (OnnxCtx *c, LoomTensor *t, const char *name, gboolean is_weight);
 /* All elements are equal. */
 gboolean onnx_tensor_is_uniform (const LoomTensor *t);
+/* All elements are this number. NULL: FALSE. */
+gboolean onnx_tensor_is_filled (const LoomTensor *t, double number);

@@ -1,4 +1,6 @@
 /* Imports normalisations and Dropout. */
+#include "engine/onnx/onnx-constant.h"
+#include "engine/onnx/onnx-data-free.h"
 #include "engine/onnx/onnx-private.h"
 #include "engine/onnx/onnx-window.h"
 
@@ -29,15 +31,28 @@ variance (OnnxCtx *c, const OnnxWire *x, const OnnxWire *mean, guint n, const gi
   return onnx_reduce (c, "mean", onnx_binary (c, "mul", d, d), n, axes, TRUE);
 }
 
+/* TRUE if the input is missing, or has this number everywhere. An older exporter expands it by the shape of another
+ * one. */
+static gboolean
+is_filled (OnnxCtx *c, guint i, double number)
+{
+  const LoomTensor *t = onnx_has (c, i) ? onnx_known (c->all, c->node->input[i], FALSE, 0) : NULL;
+
+  if (t == NULL && onnx_has (c, i))
+    t = onnx_data_free_value (c->all, onnx_in (c, i));
+  return !onnx_has (c, i) || onnx_tensor_is_filled (t, number);
+}
+
 /* TRUE if PyTorch's norm has no weights, which are arguments of its call from `at` on: its exporter passes ones and
- * zeros, which training must not change. */
+ * zeros, which training must not change. Another tool may have put other numbers there. */
 static gboolean
 is_plain (OnnxCtx *c, const char *function, guint at)
 {
   g_autofree char *x = onnx_call_argument (c->node, function, 0), *w = onnx_call_argument (c->node, function, at),
                   *b = onnx_call_argument (c->node, function, at + 1);
 
-  return x != NULL && (w == NULL || *w != '%') && (b == NULL || *b != '%');
+  return x != NULL && (w == NULL || *w != '%') && (b == NULL || *b != '%') && is_filled (c, 1, 1)
+         && is_filled (c, 2, 0);
 }
 
 /* Weights and statistics in the model make a layer; computed ones make the formula. */

@@ -236,6 +236,35 @@ norm_of_groups (const OnnxWire *wire, const OnnxWire **x)
              : NULL;
 }
 
+/* The numbers of channels, which may have been given the norm's dimensions; NULL: they are computed. */
+static const LoomTensor *
+numbers_of (OnnxCtx *c, const OnnxWire *wire)
+{
+  while (is_op (wire, "unsqueeze") || is_op (wire, "reshape"))
+    wire = input (wire, 0);
+  const OnnxWeight *own
+      = is_op (wire, "parameter") && wire->node->weights->len == 1 ? wire->node->weights->pdata[0] : NULL;
+
+  return own != NULL ? own->tensor : onnx_data_free_value (c->all, wire);
+}
+
+/* TRUE if the norm scales by 1 and shifts by 0. */
+static gboolean
+is_bare (OnnxCtx *c, const OnnxWire *norm)
+{
+  gboolean bare = TRUE;
+
+  for (guint i = 0; i < norm->node->weights->len; i++)
+    {
+      const OnnxWeight *w = norm->node->weights->pdata[i];
+
+      bare = bare && onnx_tensor_is_filled (w->tensor, g_str_equal (w->port, "weight") ? 1 : 0);
+    }
+  for (guint i = 1; i < 3; i++)
+    bare = bare && (input (norm, i) == NULL || onnx_tensor_is_filled (numbers_of (c, input (norm, i)), i == 1 ? 1 : 0));
+  return bare;
+}
+
 /* Gives the norm a weight of its channels. Most exports store it as [C, 1, 1] under no name, so its name is that in
  * the call of PyTorch's function. */
 static gboolean
@@ -243,12 +272,8 @@ take_channels (OnnxCtx *c, const OnnxWire *norm, const char *port, const OnnxWir
 {
   g_autofree char *call = onnx_call_argument (c->node, "group_norm", argument);
   const char *name = call != NULL && *call == '%' ? g_hash_table_lookup (c->all->targets, call + 1) : NULL;
+  const LoomTensor *t = numbers_of (c, wire);
 
-  while (is_op (wire, "unsqueeze") || is_op (wire, "reshape"))
-    wire = input (wire, 0);
-  const OnnxWeight *own
-      = is_op (wire, "parameter") && wire->node->weights->len == 1 ? wire->node->weights->pdata[0] : NULL;
-  const LoomTensor *t = own != NULL ? own->tensor : onnx_data_free_value (c->all, wire);
   if (name == NULL || t == NULL || !loom_dim_equal (loom_dim (t->count), norm->type.shape.dim[1]))
     return FALSE;
   g_autoptr (LoomTensor) flat = loom_tensor_new (LOOM_F32, 1, &t->count, NULL);
@@ -273,7 +298,11 @@ recover_group_norm (OnnxCtx *c, const OnnxWire *y)
       const OnnxWire *scaled = input (y, i / 2), *shift = input (y, 1 - i / 2), *x, *norm, *found;
 
       norm = is_op (scaled, "mul") ? norm_of_groups (input (scaled, i % 2), &x) : NULL;
-      if (norm == NULL)
+      if (norm == NULL || !is_bare (c, norm))
+        continue;
+      if (plain
+          && !(onnx_tensor_is_filled (numbers_of (c, input (scaled, 1 - i % 2)), 1)
+               && onnx_tensor_is_filled (numbers_of (c, shift), 0)))
         continue;
       found = onnx_emit (c, "group_norm", ONNX_IN (x), "num_groups", attribute (norm, "num_groups"), "eps",
                          attribute (norm, "eps"), "affine", plain ? "false" : NULL, NULL);

@@ -128,6 +128,7 @@ test_primitives_by_name (void)
                                                 "plan-concat.c",
                                                 "plan-epilogue.c",
                                                 "plan-norm.c",
+                                                "plan-conv-pool.c",
                                                 "plan-sink-relu.c",
                                                 "plan-cast.c",
                                                 "plan-rematerialise.c",

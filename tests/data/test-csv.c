@@ -80,6 +80,8 @@ test_guess (void)
     /* Lines that begin with # are skipped, unless they are the names; a line of units is below names. */
     { "# a logger, of 2024\n# version;2;x;y\na;b;kind\n1;2;x\n2;4;y\n5;3;x\n", "path t.csv target kind delimiter ;" },
     { "# a,b,kind\n1,2,x\n2,4,y\n5,3,x\n7,1,y\n", "path t.csv target kind" },
+    { "#colour;a;b\n#ff0000;1;2\n#00ff00;2;3\n#0000ff;4;1\n",
+      "path t.csv target b features a delimiter ; target_type float" },
     { "t,v,p\ns,V,W\n0,1.5,2\n1,2.5,3\n2,3,7\n", NULL },
     /* Some programs name the delimiter, and leave lines of blanks at the end. */
     { "sep=;\r\na;b;kind\r\n1;5;x\r\n2;4;y\r\n   \r\n  ", "path t.csv target kind delimiter ;" },
@@ -252,7 +254,7 @@ test_fields (void)
   static const char *const bad[]
       = { "when", "days",    "2024-02-30", "when", "days",    "1/2/2024",  "rate", "percent", "12",
           "cost", "grouped", "1,23",       "cost", "grouped", "1,234 567", "cost", "grouped", "0,123",
-          "cost", "money",   "5",          "cost", "money",   "12$5",      NULL };
+          "cost", "money",   "5",          "cost", "money",   "1$5",       NULL };
   const char *const options[] = { "path",
                                   path,
                                   "target",

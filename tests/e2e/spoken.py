@@ -159,7 +159,7 @@ def curve(name):
     return act
 
 
-def behind(name, words):
+def after(name, words):
     def act(s):
         card(name)(s)
         s.type(words)
@@ -183,14 +183,14 @@ def undo(s):
 # Of each lesson its pages: what is done on it.
 LESSONS = {
     "first-graph": [[], [on("total", "ctrl+shift+w"), step], [answer("12")],
-                    [on("result", "ctrl+shift+w"), parameter("a", "Value", "5"), restart], [behind("result", "neg")], []],
+                    [on("result", "ctrl+shift+w"), parameter("a", "Value", "5"), restart], [after("result", "neg")], []],
     "backpropagation": [[refused("12", "12 is too large."), answer("10")], [answer("1")], [answer("3")],
                         [on("x", "ctrl+alt+w"), on("product", "ctrl+alt+w"), step], [answer("1.7"), step], []],
     "linear-regression": [[answer("2")], [train], [setting("Learning rate", "1.2"), restart],
                           [setting("Learning rate", "0.001"), restart], [setting("Learning rate", "0.2"), restart, curve("loss chart")], []],
     "overfitting": [[train, curve("loss chart")], [parameter("data", "Samples (n)", "2000"), restart],
                     [parameter("data", "Samples (n)", "60"), setting("Weight decay", "0.5"), restart],
-                    [behind("act", "dropout"), restart], []],
+                    [after("act", "dropout"), restart], []],
     "spirals": [[train], [on("act", "ctrl+x"), restart], [undo, parameter("hidden", "Out features", "4"), restart],
                 [parameter("hidden", "Out features", "20"), restart], []],
     "self-attention": [[card("w_q"), follow("q")], [answer("64")], [step], [train], []],

@@ -3,6 +3,7 @@
 #include "tests/fuzz/readers.h"
 
 #include <gio/gio.h>
+#include <glib/gstdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -168,12 +169,28 @@ add_hand_ins (const FuzzReader *self, GPtrArray *seeds)
 
 /* ---- settings ------------------------------------------------------------ */
 
-/* GLib asks for these folders once. */
+static char *state;
+
+static void
+remove_folders (void)
+{
+  g_autofree char *folder = g_build_filename (state, "gradloom", NULL);
+  g_autofree char *user = g_build_filename (folder, "window.ini", NULL),
+                  *presets = g_build_filename (folder, "studio.ini", NULL);
+
+  g_remove (user);
+  g_remove (presets);
+  g_rmdir (folder);
+  g_rmdir (state);
+}
+
+/* GLib asks for these folders once. Each process has its own. */
 __attribute__ ((constructor)) static void
 set_folders (void)
 {
-  g_autofree char *state = g_build_filename (g_get_tmp_dir (), "gradloom-fuzz-settings", NULL);
-
+  state = g_dir_make_tmp ("gradloom-fuzz-settings-XXXXXX", NULL);
+  g_assert_nonnull (state);
+  atexit (remove_folders);
   g_setenv ("XDG_STATE_HOME", state, TRUE);
   g_setenv ("XDG_CONFIG_DIRS", state, TRUE);
 }
@@ -183,7 +200,6 @@ static void
 run_settings (const FuzzReader *self, const guint8 *data, gsize size)
 {
   static const char *const keys[] = { "width", "welcome", "sound", "history-megabytes", "a" };
-  const char *state = g_get_user_state_dir ();
   g_autofree char *folder = g_build_filename (state, "gradloom", NULL);
   g_autofree char *user = g_build_filename (folder, "window.ini", NULL),
                   *presets = g_build_filename (folder, "studio.ini", NULL);
