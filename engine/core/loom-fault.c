@@ -137,11 +137,25 @@ loom_error_set_quoting (GError **error, LoomErrorCode code, const char *format, 
   g_set_error_literal (error, LOOM_ERROR, code, message);
 }
 
+static LoomTranslate translate_sentence;
+
+void
+loom_faults_set_language (LoomTranslate translate)
+{
+  translate_sentence = translate;
+}
+
+const char *
+loom_faults_translate (const char *format)
+{
+  return translate_sentence != NULL ? translate_sentence (format) : format;
+}
+
 /* A fault quotes files, which may contain any text of any length. */
 static char *
 format_shortened (const char *format, va_list args)
 {
-  g_autofree char *whole = g_strdup_vprintf (format, args);
+  g_autofree char *whole = g_strdup_vprintf (loom_faults_translate (format), args);
 
   return loom_shorten_quotes (whole);
 }

@@ -36,6 +36,14 @@ char *loom_shorten_quotes (const char *sentence);
 /* g_set_error() of LOOM_ERROR with the same formatting, for sentences that quote a file. */
 void loom_error_set_quoting (GError **error, LoomErrorCode code, const char *format, ...) G_GNUC_PRINTF (3, 4);
 
+/* Returns a sentence, or its format, in the user's language, as gettext() does. */
+typedef char *(*LoomTranslate) (const char *text);
+/* Sets how the faults that this process finds from now on are worded; NULL: in English, which programs read. The
+ * formats of loom_faults_add() and of the functions that call it are extracted for translators (data/po/meson.build).
+ */
+void loom_faults_set_language (LoomTranslate translate);
+const char *loom_faults_translate (const char *format);
+
 LoomFaults *loom_faults_new (void);
 void loom_faults_free (LoomFaults *faults);
 /* Appends a fault; node and port may be NULL. The list owns the result, whose fix may be set with loom_fault_set_fix().

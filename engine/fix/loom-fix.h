@@ -31,9 +31,6 @@ typedef struct
   char *output;  /* OWN: the parameter's new name */
 } LoomFix;
 
-/* Returns the text in the user's language, as gettext() does. NULL: English. */
-typedef char *(*LoomTranslate) (const char *text);
-
 LoomFix *loom_fix_new (LoomFixKind kind, guint64 node, const char *port);
 void loom_fix_free (LoomFix *fix);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomFix, loom_fix_free)

@@ -143,7 +143,7 @@ loom_net_fault (LoomNet *net, const LoomElement *element, const char *path, Loom
   va_list args;
 
   va_start (args, format);
-  message = g_strdup_vprintf (format, args);
+  message = g_strdup_vprintf (loom_faults_translate (format), args);
   va_end (args);
   note_noise (net, element);
   key = g_strdup_printf ("%" G_GUINT64_FORMAT " %s %s", loom_element_serial (element), port != NULL ? port : "",

@@ -2,6 +2,8 @@
  * target. */
 #include "engine/net/net-private.h"
 
+#include <inttypes.h>
+
 int
 loom_net_find_input (const LoomNetNode *node, const char *name)
 {
@@ -146,15 +148,15 @@ complain_of_classes (const LoomNet *net, const LoomNetNode *node, gint64 n_logit
   g_autofree char *list = list_classes (names), *value = g_strdup_printf ("%u", n);
 
   if (parameter != NULL)
-    loom_fault_set_fix (
-        loom_faults_add (faults, LOOM_ERROR_DATA, scores->line, scores->path, parameter,
-                         "The target of %s has %u classes%s, but this node outputs only %" G_GINT64_FORMAT " logit%s "
-                         "for each sample.",
-                         node->path, n, list, n_logits, n_logits == 1 ? "" : "s"),
-        parameter, value, "Set %s to %u.", parameter, n);
+    loom_fault_set_fix (loom_faults_add (faults, LOOM_ERROR_DATA, scores->line, scores->path, parameter,
+                                         "The target of %s has %u classes%s, but this node outputs only %" PRId64
+                                         " logit%s "
+                                         "for each sample.",
+                                         node->path, n, list, n_logits, n_logits == 1 ? "" : "s"),
+                        parameter, value, "Set %s to %u.", parameter, n);
   else
     loom_fault_set_fix (loom_faults_add (faults, LOOM_ERROR_DATA, node->line, node->path, "target",
-                                         "The target has %u classes%s, but the input has only %" G_GINT64_FORMAT " "
+                                         "The target has %u classes%s, but the input has only %" PRId64 " "
                                          "logit%s for each sample.",
                                          n, list, n_logits, n_logits == 1 ? "" : "s"),
                         NULL, NULL, "Give the layer that computes them (%s) %u outputs.", scores->path, n);

@@ -229,7 +229,7 @@ loom_infer_fault (LoomInfer *ctx, LoomErrorCode code, const char *port, const ch
   va_list args;
 
   va_start (args, format);
-  message = g_strdup_vprintf (format, args);
+  message = g_strdup_vprintf (loom_faults_translate (format), args);
   va_end (args);
   ctx->has_fault = TRUE;
   return ctx->host->fault (ctx, code, port, message);

@@ -1,6 +1,8 @@
 /* Implements the rules that many operators share; see op-private.h. */
 #include "engine/ops/op-private.h"
 
+#include <inttypes.h>
+
 const LoomPortSpec loom_op_port_input[] = { { "input", "A tensor of any shape." }, { NULL } };
 const LoomPortSpec loom_op_port_out[] = { { "out", "The result." }, { NULL } };
 const char *const loom_op_reductions[] = { "mean", "sum", "none", NULL };
@@ -59,8 +61,8 @@ loom_op_axis (LoomInfer *ctx, const char *name, gint64 dim, int rank, int *axis)
   if (dim < -room || dim >= room)
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, name,
-                        "There is no dimension %" G_GINT64_FORMAT ": a tensor of %d dimensions has %d to %d.", dim,
-                        rank, -room, room - 1);
+                        "There is no dimension %" PRId64 ": a tensor of %d dimensions has %d to %d.", dim, rank, -room,
+                        room - 1);
       return FALSE;
     }
   *axis = loom_op_axis_of (dim, room);

@@ -5,6 +5,8 @@
  * PyTorch (all taps of a channel together), groups included, so the weights only need a reshape. */
 #include "engine/ops/op-layers.h"
 
+#include <inttypes.h>
+
 const char *const loom_op_padding_modes[] = { "zeros", "reflect", "replicate", "circular", NULL };
 const char *const loom_op_conv_algorithms[] = { "auto", "direct", NULL };
 
@@ -110,8 +112,7 @@ declare_weights (LoomInfer *ctx, const Conv *c, gint64 in, gint64 out, gboolean 
   if (in % c->groups != 0 || out % c->groups != 0)
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "groups",
-                        "%" G_GINT64_FORMAT " input and %" G_GINT64_FORMAT
-                        " output channels cannot be divided into %" G_GINT64_FORMAT " groups.",
+                        "%" PRId64 " input and %" PRId64 " output channels cannot be divided into %" PRId64 " groups.",
                         in, out, c->groups);
       return FALSE;
     }
@@ -146,8 +147,8 @@ check_padding_mode (LoomInfer *ctx, const Conv *c)
         continue;
       text = loom_shape_to_string (&x->shape);
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "padding",
-                        "Padding “%s” by %" G_GINT64_FORMAT " needs a larger size than %s. Use less padding, or zeros.",
-                        mode, MAX (c->w.front[i], c->w.back[i]), text);
+                        "Padding “%s” by %" PRId64 " needs a larger size than %s. Use less padding, or zeros.", mode,
+                        MAX (c->w.front[i], c->w.back[i]), text);
       return FALSE;
     }
   return TRUE;
@@ -208,7 +209,7 @@ loom_op_infer_conv_transpose (LoomInfer *ctx)
       if (c.extra[i] >= MAX (c.w.stride[i], c.w.dilation[i]))
         {
           loom_fault_set_fix (loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "output_padding",
-                                                "An output_padding of %" G_GINT64_FORMAT
+                                                "An output_padding of %" PRId64
                                                 " must be less than the stride or the dilation.",
                                                 c.extra[i]),
                               "output_padding", "0", "Use 0.");
@@ -218,7 +219,7 @@ loom_op_infer_conv_transpose (LoomInfer *ctx)
       if (loom_dim_is_known (*d) && d->coef < 1)
         {
           loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "padding",
-                            "Nothing remains after removing %" G_GINT64_FORMAT
+                            "Nothing remains after removing %" PRId64
                             " at each edge. Use less padding or a larger kernel.",
                             c.w.front[i]);
           return;

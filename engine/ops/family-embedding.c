@@ -1,6 +1,8 @@
 /* Tables of vectors: embedding and embedding_bag. */
 #include "engine/ops/op-private.h"
 
+#include <inttypes.h>
+
 gint64
 loom_op_padding_row (const LoomInfer *ctx)
 {
@@ -24,7 +26,7 @@ loom_op_infer_table (LoomInfer *ctx)
       if (row < 0 || row >= size[0])
         {
           loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "padding_idx",
-                            "There is no row %" G_GINT64_FORMAT " in a table of %" G_GINT64_FORMAT " rows.",
+                            "There is no row %" PRId64 " in a table of %" PRId64 " rows.",
                             loom_infer_int (ctx, "padding_idx"), size[0]);
           return FALSE;
         }

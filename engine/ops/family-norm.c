@@ -4,6 +4,8 @@
  * statistics, a batch norm of N·C channels. Scale and shift of a channel are then one multiply-add. */
 #include "engine/ops/op-layers.h"
 
+#include <inttypes.h>
+
 const char *const loom_op_norm_buffers[] = { "running_mean", "running_var", "num_batches_tracked", NULL };
 
 #define TIES                                                                                                           \
@@ -56,7 +58,7 @@ features_of (LoomInfer *ctx, LoomShape *features)
           g_autofree char *text = loom_shape_to_string (&x->shape);
 
           loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "normalized_shape",
-                            "normalized_shape has %" G_GINT64_FORMAT " where the input %s has %" G_GINT64_FORMAT
+                            "normalized_shape has %" PRId64 " where the input %s has %" PRId64
                             ". Leave it empty to normalise over the last dimension.",
                             given[i], text, size[i]);
           return FALSE;

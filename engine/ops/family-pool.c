@@ -6,6 +6,8 @@
  * channels and depth are adjacent in memory, and so are rows and columns. */
 #include "engine/ops/op-layers.h"
 
+#include <inttypes.h>
+
 const LoomPortSpec loom_op_port_indices[] = {
   { "out", "The maximum of each window." },
   { "indices", "The index of each maximum in its channel, in row-major order, i64.", LOOM_PORT_OPTIONAL },
@@ -60,7 +62,7 @@ loom_op_infer_pool (LoomInfer *ctx)
       if (w.front[i] > w.kernel[i] / 2)
         {
           loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "padding",
-                            "Padding %" G_GINT64_FORMAT " is more than half of the window size %" G_GINT64_FORMAT
+                            "Padding %" PRId64 " is more than half of the window size %" PRId64
                             ", so some windows would contain only padding.",
                             w.front[i], w.kernel[i]);
           return;

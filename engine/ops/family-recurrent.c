@@ -6,6 +6,7 @@
  * sample; in the reverse direction each sample therefore starts at its own last step, like a packed sequence. */
 #include "engine/ops/family-recurrent.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 const LoomPortSpec loom_op_port_recurrent[] = {
@@ -165,9 +166,9 @@ loom_op_infer_recurrent (LoomInfer *ctx, const LoomRecurrentCell *cell)
   s = sizes_of (ctx, cell);
   if (s.has_projection && s.output >= s.hidden)
     {
-      loom_infer_fault (
-          ctx, LOOM_ERROR_SHAPE, "proj_size",
-          "proj_size makes the hidden state smaller, so it is less than hidden_size, %" G_GINT64_FORMAT ".", s.hidden);
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "proj_size",
+                        "proj_size makes the hidden state smaller, so it is less than hidden_size, %" PRId64 ".",
+                        s.hidden);
       return;
     }
   steps = x->shape.dim[s.batch_first ? 1 : 0];

@@ -1,6 +1,8 @@
 /* Channel shuffle: mixes the channels of groups, as torch.nn.ChannelShuffle (Zhang et al. 2018). */
 #include "engine/ops/op-private.h"
 
+#include <inttypes.h>
+
 static const LoomPortSpec inputs[] = {
   { "input", "A tensor [batch, channels, …]." },
   { NULL },
@@ -23,8 +25,8 @@ infer (LoomInfer *ctx)
     return;
   if (!loom_dim_div (x->shape.dim[1], loom_dim (groups), &each) && !loom_dim_is_unknown (x->shape.dim[1]))
     {
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "groups",
-                        "The channels must be a multiple of groups, %" G_GINT64_FORMAT ".", groups);
+      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "groups", "The channels must be a multiple of groups, %" PRId64 ".",
+                        groups);
       return;
     }
   loom_infer_output (ctx, 0, x->dtype, &x->shape);

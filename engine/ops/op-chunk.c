@@ -1,6 +1,8 @@
 /* Chunk: splits a tensor into a number of chunks along a dimension. */
 #include "engine/ops/op-private.h"
 
+#include <inttypes.h>
+
 static const LoomParamSpec params[] = {
   { LOOM_PARAM ("chunks", INT, "2"), LOOM_RANGE (1, LOOM_OP_MAX_OUTPUTS),
     .doc = "The number of chunks; the last one may be smaller." },
@@ -37,8 +39,8 @@ infer (LoomInfer *ctx)
         {
           g_autofree char *right = g_strdup_printf ("%" G_GINT64_FORMAT, makes);
           LoomFault *fault = loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "chunks",
-                                               "A dimension of size %" G_GINT64_FORMAT " cut into %" G_GINT64_FORMAT
-                                               " chunks makes only %s: each is %" G_GINT64_FORMAT " long.",
+                                               "A dimension of size %" PRId64 " cut into %" PRId64
+                                               " chunks makes only %s: each is %" PRId64 " long.",
                                                size.coef, n, right, part);
 
           loom_fault_set_fix (fault, "chunks", right, "Set it to %s.", right);

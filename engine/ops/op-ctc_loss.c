@@ -5,6 +5,7 @@
  * α of all states: from the same state, the state before, and, between different labels, the label before. */
 #include "engine/ops/op-private.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 static const LoomPortSpec inputs[] = {
@@ -73,8 +74,7 @@ infer (LoomInfer *ctx)
   if (loom_dim_is_known (x->shape.dim[0]) && x->shape.dim[0].coef == 0)
     loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "log_probs", "ctc_loss needs at least one step.");
   else if (loom_dim_is_known (x->shape.dim[2]) && blank >= x->shape.dim[2].coef)
-    loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "blank",
-                      "There is no class %" G_GINT64_FORMAT " among %" G_GINT64_FORMAT " classes.", blank,
+    loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "blank", "There is no class %" PRId64 " among %" PRId64 " classes.", blank,
                       x->shape.dim[2].coef);
   else if (check_lengths (ctx, 2, "input_lengths", each.dim[0])
            && check_lengths (ctx, 3, "target_lengths", each.dim[0]))

@@ -1,6 +1,8 @@
 /* Fold: sums columns of sliding windows into images, as torch.nn.Fold (col2im), the adjoint of unfold. */
 #include "engine/ops/op-layers.h"
 
+#include <inttypes.h>
+
 static const LoomPortSpec inputs[] = {
   { "input", "Columns [batch, channels · window, windows], as unfold returns them." },
   { NULL },
@@ -58,19 +60,18 @@ infer (LoomInfer *ctx)
     return;
   if (f.taps > MAX_TAPS)
     loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "kernel_size",
-                      "fold sums %" G_GINT64_FORMAT " positions of its window; there may be %d. Use a smaller window.",
-                      f.taps, MAX_TAPS);
+                      "fold sums %" PRId64 " positions of its window; there may be %d. Use a smaller window.", f.taps,
+                      MAX_TAPS);
   else if (windows == 0)
     loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "kernel_size",
                       "No window fits into the image. Use a smaller window or more padding.");
   else if (!loom_dim_div (x->shape.dim[1], loom_dim (f.taps), &shape.dim[1]) && !loom_dim_is_unknown (x->shape.dim[1]))
     loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "kernel_size",
-                      "Dimension 1 must be a multiple of the window's size, %" G_GINT64_FORMAT ".", f.taps);
+                      "Dimension 1 must be a multiple of the window's size, %" PRId64 ".", f.taps);
   else if (loom_dim_is_known (x->shape.dim[2]) && x->shape.dim[2].coef != windows)
     loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "output_size",
-                      "An image of this size has %" G_GINT64_FORMAT " windows, but the input has %" G_GINT64_FORMAT
-                      " columns.",
-                      windows, x->shape.dim[2].coef);
+                      "An image of this size has %" PRId64 " windows, but the input has %" PRId64 " columns.", windows,
+                      x->shape.dim[2].coef);
   else
     {
       shape.dim[0] = x->shape.dim[0];

@@ -1,6 +1,8 @@
 /* Group normalisation, as torch.nn.GroupNorm (Wu and He 2018). */
 #include "engine/ops/op-layers.h"
 
+#include <inttypes.h>
+
 static const LoomPortSpec inputs[] = {
   { "input", "Features [batch, channels, …]." },
   { "weight", "Ties the scale γ to another tensor [channels].", LOOM_PORT_WEIGHT },
@@ -30,8 +32,7 @@ infer (LoomInfer *ctx)
   if (c % groups != 0)
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "num_groups",
-                        "%" G_GINT64_FORMAT " channels cannot be divided into %" G_GINT64_FORMAT " equal groups.", c,
-                        groups);
+                        "%" PRId64 " channels cannot be divided into %" PRId64 " equal groups.", c, groups);
       return;
     }
   if (loom_infer_bool (ctx, "affine"))

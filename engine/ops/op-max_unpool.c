@@ -3,6 +3,8 @@
  * A row for each number of dimensions. */
 #include "engine/ops/op-layers.h"
 
+#include <inttypes.h>
+
 static const LoomPortSpec inputs[] = {
   { "input", "The values, [batch, channels, …]." },
   { "indices", "The index of each value in its channel, in row-major order, i64, as max pooling returns it." },
@@ -56,9 +58,8 @@ infer (LoomInfer *ctx)
       if (given && loom_dim_is_known (d) && (size[k] <= whole - stride[k] || size[k] >= whole + stride[k]))
         {
           loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "output_size",
-                            "No max pooling with these windows makes %" G_GINT64_FORMAT " values of %" G_GINT64_FORMAT
-                            ".",
-                            d.coef, size[k]);
+                            "No max pooling with these windows makes %" PRId64 " values of %" PRId64 ".", d.coef,
+                            size[k]);
           return;
         }
       if (!given && loom_dim_is_known (d) && whole < 1)

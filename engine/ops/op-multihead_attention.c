@@ -1,6 +1,7 @@
 /* Multi-head attention, as torch.nn.MultiheadAttention. */
 #include "engine/ops/family-attention.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 enum
@@ -219,7 +220,7 @@ infer (LoomInfer *ctx)
   if (features % heads != 0)
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "num_heads",
-                        "The features are divided between the heads, so num_heads must divide %" G_GINT64_FORMAT
+                        "The features are divided between the heads, so num_heads must divide %" PRId64
                         "; it is %" G_GINT64_FORMAT ".",
                         features, heads);
       return;

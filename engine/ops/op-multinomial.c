@@ -1,6 +1,8 @@
 /* Multinomial: indices drawn with given weights, as torch.multinomial. */
 #include "engine/ops/family-random.h"
 
+#include <inttypes.h>
+
 static const LoomPortSpec inputs[] = {
   { "input", "Weights [ …, n], not negative; they need not sum to 1." },
   { NULL },
@@ -25,9 +27,9 @@ infer (LoomInfer *ctx)
   size = shape.dim[shape.rank - 1];
   if (loom_dim_is_known (size) && (size.coef == 0 || (size.coef < n && !loom_infer_bool (ctx, "replacement"))))
     {
-      LoomFault *fault = loom_infer_fault (
-          ctx, LOOM_ERROR_SHAPE, "num_samples",
-          "Of %" G_GINT64_FORMAT " indices, %" G_GINT64_FORMAT " cannot be drawn without replacement.", size.coef, n);
+      LoomFault *fault
+          = loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "num_samples",
+                              "Of %" PRId64 " indices, %" PRId64 " cannot be drawn without replacement.", size.coef, n);
 
       if (size.coef > 0)
         loom_fault_set_fix (fault, "replacement", "true", "Draw with replacement.");

@@ -1,6 +1,8 @@
 /* Narrow: a slice given by start and length. */
 #include "engine/ops/op-private.h"
 
+#include <inttypes.h>
+
 static const LoomParamSpec params[] = {
   { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension to slice." },
   { LOOM_PARAM_FRESH ("start", INT, "0"),
@@ -28,8 +30,7 @@ infer (LoomInfer *ctx)
       if (first < 0 || first > size || length > size - first)
         {
           loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "length",
-                            "%" G_GINT64_FORMAT " elements from index %" G_GINT64_FORMAT
-                            " on exceed a dimension of size %" G_GINT64_FORMAT ".",
+                            "%" PRId64 " elements from index %" PRId64 " on exceed a dimension of size %" PRId64 ".",
                             length, start, size);
           return;
         }

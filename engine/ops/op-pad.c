@@ -1,6 +1,8 @@
 /* Pad: adds a border to dimensions, as torch.nn.functional.pad. */
 #include "engine/ops/op-private.h"
 
+#include <inttypes.h>
+
 static const char *const modes[] = { "constant", "reflect", "replicate", "circular", NULL };
 
 static const LoomParamSpec params[] = {
@@ -43,14 +45,13 @@ check_border (LoomInfer *ctx, int i, gint64 size, gint64 front, gint64 back)
   if (left < 0)
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "pad",
-                        "Dimension %d of size %" G_GINT64_FORMAT " has fewer elements than are removed.", i, size);
+                        "Dimension %d of size %" PRId64 " has fewer elements than are removed.", i, size);
       return FALSE;
     }
   if (loom_op_pad_fits (loom_dim (left), front, back, mode))
     return TRUE;
   loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "pad",
-                    "A %s padding of %" G_GINT64_FORMAT
-                    " needs a larger size than that of dimension %d, which is %" G_GINT64_FORMAT ".",
+                    "A %s padding of %" PRId64 " needs a larger size than that of dimension %d, which is %" PRId64 ".",
                     mode, MAX (front, back), i, left);
   return FALSE;
 }

@@ -1,6 +1,8 @@
 /* Pixel shuffle, as torch.nn.PixelShuffle (Shi et al. 2016). */
 #include "engine/ops/op-private.h"
 
+#include <inttypes.h>
+
 static const LoomParamSpec params[] = {
   { LOOM_PARAM_FRESH ("upscale_factor", INT, "2"), LOOM_RANGE (1, 10000), .doc = "The upscale factor r." },
   { NULL },
@@ -20,7 +22,7 @@ infer (LoomInfer *ctx)
   if (!loom_dim_div (shape.dim[c], loom_dim (r * r), &shape.dim[c]) && !loom_dim_is_unknown (shape.dim[c]))
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "upscale_factor",
-                        "The channels must be a multiple of upscale_factor squared, %" G_GINT64_FORMAT ".", r * r);
+                        "The channels must be a multiple of upscale_factor squared, %" PRId64 ".", r * r);
       return;
     }
   shape.dim[c + 1] = loom_dim_mul (shape.dim[c + 1], loom_dim (r));

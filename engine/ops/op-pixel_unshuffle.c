@@ -1,6 +1,8 @@
 /* Inverse of pixel shuffle, as torch.nn.PixelUnshuffle (Shi et al. 2016). */
 #include "engine/ops/op-private.h"
 
+#include <inttypes.h>
+
 static const LoomParamSpec params[] = {
   { LOOM_PARAM_FRESH ("downscale_factor", INT, "2"), LOOM_RANGE (1, 10000), .doc = "The downscale factor r." },
   { NULL },
@@ -22,7 +24,7 @@ infer (LoomInfer *ctx)
       if (loom_dim_div (shape.dim[c + i], loom_dim (r), &shape.dim[c + i]) || loom_dim_is_unknown (shape.dim[c + i]))
         continue;
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "downscale_factor",
-                        "Height and width must be multiples of downscale_factor, %" G_GINT64_FORMAT ".", r);
+                        "Height and width must be multiples of downscale_factor, %" PRId64 ".", r);
       return;
     }
   shape.dim[c] = loom_dim_mul (shape.dim[c], loom_dim (r * r));

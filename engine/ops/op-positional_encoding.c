@@ -2,6 +2,7 @@
  * 2021). */
 #include "engine/ops/op-private.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 static const char *const kinds[] = { "sinusoidal", "learned", "rotary", NULL };
@@ -58,8 +59,8 @@ infer (LoomInfer *ctx)
       if (loom_dim_is_known (places) && places.coef > longest)
         {
           loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "max_len",
-                            "The input has %" G_GINT64_FORMAT
-                            " positions, but there are encodings for %" G_GINT64_FORMAT ". Set max_len.",
+                            "The input has %" PRId64 " positions, but there are encodings for %" PRId64
+                            ". Set max_len.",
                             places.coef, longest);
           return;
         }

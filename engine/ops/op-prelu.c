@@ -1,6 +1,8 @@
 /* PReLU: a leaky ReLU with a learnable slope (He et al. 2015). */
 #include "engine/ops/op-private.h"
 
+#include <inttypes.h>
+
 static const LoomPortSpec inputs[] = {
   { "input", "A tensor of any shape; the channels are its second dimension." },
   { "weight", "Ties the slopes to another tensor [num_parameters].", LOOM_PORT_WEIGHT },
@@ -27,7 +29,7 @@ infer (LoomInfer *ctx)
       g_autofree char *text = loom_shape_to_string (&x->shape);
 
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "num_parameters",
-                        "num_parameters is %" G_GINT64_FORMAT
+                        "num_parameters is %" PRId64
                         ", so the second dimension must have that size, but got %s. 1 fits every shape.",
                         n, text);
       return;

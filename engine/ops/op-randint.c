@@ -1,6 +1,8 @@
 /* Randint: random integers, as torch.randint. */
 #include "engine/ops/family-random.h"
 
+#include <inttypes.h>
+
 static const LoomParamSpec params[] = {
   { LOOM_PARAM ("low", INT, "0"), LOOM_RANGE (-4e15, 4e15), .doc = "The smallest integer that can be drawn." },
   { LOOM_PARAM_FRESH ("high", INT, "10"), LOOM_RANGE (-4e15, 4e15), .doc = "The upper bound, which is excluded." },
@@ -18,8 +20,7 @@ infer (LoomInfer *ctx)
   if (low >= high)
     {
       loom_infer_fault (ctx, LOOM_ERROR_SCHEMA, "high",
-                        "There is no integer from %" G_GINT64_FORMAT " up to, but not including, %" G_GINT64_FORMAT
-                        ". Make high larger.",
+                        "There is no integer from %" PRId64 " up to, but not including, %" PRId64 ". Make high larger.",
                         low, high);
       return;
     }

@@ -1,6 +1,8 @@
 /* Select: one index along a dimension, which is removed. */
 #include "engine/ops/op-private.h"
 
+#include <inttypes.h>
+
 static const LoomParamSpec params[] = {
   { LOOM_OP_DIM ("dim"), .def = "0", .doc = "The dimension to select from." },
   { LOOM_PARAM_FRESH ("index", INT, "0"), .doc = "The index, counted from 0; a negative number counts from the end." },
@@ -24,8 +26,7 @@ infer (LoomInfer *ctx)
   if (loom_dim_is_known (size) && (index < -size.coef || index >= size.coef))
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "index",
-                        "There is no index %" G_GINT64_FORMAT " in a dimension of size %" G_GINT64_FORMAT ".", index,
-                        size.coef);
+                        "There is no index %" PRId64 " in a dimension of size %" PRId64 ".", index, size.coef);
       return;
     }
   shape = loom_op_reduced_shape (&x->shape, 1u << axis, FALSE);

@@ -3,6 +3,8 @@
  * If only the size of a part is given, the shape determines the number of parts. */
 #include "engine/ops/op-private.h"
 
+#include <inttypes.h>
+
 static const LoomParamSpec params[] = {
   { LOOM_PARAM ("split_size", INT, ""), LOOM_RANGE (1, 9e15),
     .doc = "The size of each part; the last one may be smaller." },
@@ -46,9 +48,8 @@ infer_sections (LoomInfer *ctx, LoomShape shape, LoomDType dtype, int axis)
     }
   if (loom_dim_is_known (size) && size.coef != sum)
     loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "sections",
-                      "The parts are %" G_GINT64_FORMAT
-                      " long together, but dimension %d has the size %" G_GINT64_FORMAT ".",
-                      sum, axis, size.coef);
+                      "The parts are %" PRId64 " long together, but dimension %d has the size %" PRId64 ".", sum, axis,
+                      size.coef);
 }
 
 static void
@@ -66,8 +67,8 @@ infer_sizes (LoomInfer *ctx, LoomShape shape, LoomDType dtype, int axis)
     {
       g_autofree char *right = g_strdup_printf ("%" G_GINT64_FORMAT, MAX ((size.coef - 1) / part + 1, 1));
       LoomFault *fault = loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "parts",
-                                           "A dimension of size %" G_GINT64_FORMAT " in parts of %" G_GINT64_FORMAT
-                                           " makes %s of them, not %" G_GINT64_FORMAT ".",
+                                           "A dimension of size %" PRId64 " in parts of %" PRId64
+                                           " makes %s of them, not %" PRId64 ".",
                                            size.coef, part, right, n);
 
       loom_fault_set_fix (fault, "parts", right, "Set it to %s.", right);

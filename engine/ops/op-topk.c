@@ -1,6 +1,8 @@
 /* Top k: the k largest (or smallest) elements along a dimension. */
 #include "engine/ops/op-private.h"
 
+#include <inttypes.h>
+
 static const LoomParamSpec params[] = {
   { LOOM_PARAM_FRESH ("k", INT, "1"), LOOM_RANGE (0, 1e9), .doc = "The number of elements." },
   { LOOM_OP_DIM ("dim"), .def = "-1", .doc = "The dimension to search; -1 is the last." },
@@ -25,8 +27,8 @@ infer (LoomInfer *ctx)
       g_autofree char *text = loom_shape_to_string (&shape);
 
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "k",
-                        "There are no %" G_GINT64_FORMAT " elements to keep along dimension %d of %s. Use another k.",
-                        k, axis, text);
+                        "There are no %" PRId64 " elements to keep along dimension %d of %s. Use another k.", k, axis,
+                        text);
       return;
     }
   if (shape.rank > 0)

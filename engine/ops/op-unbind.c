@@ -1,6 +1,8 @@
 /* Unbind: one output for each index of a dimension. */
 #include "engine/ops/op-private.h"
 
+#include <inttypes.h>
+
 static const LoomPortSpec usual[] = {
   { "0", "The slice at index 0." },
   { "1", "The slice at index 1." },
@@ -41,9 +43,9 @@ infer (LoomInfer *ctx)
   else if (loom_dim_is_known (size) && size.coef != n)
     {
       g_autofree char *right = g_strdup_printf ("%" G_GINT64_FORMAT, size.coef);
-      LoomFault *fault = loom_infer_fault (
-          ctx, LOOM_ERROR_SHAPE, "parts",
-          "Dimension %d has the size %s, so there are %s outputs, not %" G_GINT64_FORMAT ".", axis, right, right, n);
+      LoomFault *fault = loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "parts",
+                                           "Dimension %d has the size %s, so there are %s outputs, not %" PRId64 ".",
+                                           axis, right, right, n);
 
       loom_fault_set_fix (fault, "parts", right, "Set it to %s.", right);
       return;

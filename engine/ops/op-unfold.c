@@ -1,6 +1,8 @@
 /* Unfold: extracts sliding windows as columns, as torch.nn.Unfold (im2col). */
 #include "engine/ops/op-layers.h"
 
+#include <inttypes.h>
+
 static const LoomParamSpec params[] = {
   LOOM_OP_POOL_KERNEL (2),
   LOOM_OP_CONV_DILATION (2),
@@ -39,7 +41,7 @@ infer (LoomInfer *ctx)
   if (w.kernel[0] * w.kernel[1] > MAX_TAPS)
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "kernel_size",
-                        "unfold makes a row for each of the %" G_GINT64_FORMAT
+                        "unfold makes a row for each of the %" PRId64
                         " positions in its window; there may be %d. Use a smaller window.",
                         w.kernel[0] * w.kernel[1], MAX_TAPS);
       return;

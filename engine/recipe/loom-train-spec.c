@@ -2,6 +2,7 @@
  * on it and Studio can show faults before training. */
 #include "engine/recipe/recipe-private.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static guint64
@@ -156,11 +157,11 @@ read_stateful (RecipeReading *r, LoomTrainSpec *spec)
     }
   stride = loom_infer_int (data, "stride");
   if (stride != 0 && stride != loom_infer_int (data, "context"))
-    recipe_complain (
-        r, r->element, LOOM_ERROR_DATA, "loss",
-        "“%s” has stateful=\"true\", but the windows of “%s” overlap or leave gaps: stride is %" G_GINT64_FORMAT " "
-        "and context %" G_GINT64_FORMAT ". Remove stride.",
-        node->path, loom_net_node (r->net, (guint)spec->dataset_node)->path, stride, loom_infer_int (data, "context"));
+    recipe_complain (r, r->element, LOOM_ERROR_DATA, "loss",
+                     "“%s” has stateful=\"true\", but the windows of “%s” overlap or leave gaps: stride is %" PRId64 " "
+                     "and context %" PRId64 ". Remove stride.",
+                     node->path, loom_net_node (r->net, (guint)spec->dataset_node)->path, stride,
+                     loom_infer_int (data, "context"));
   if (spec->optimizer != NULL && spec->optimizer->emit == NULL && !spec->optimizer->takes_no_gradients)
     recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "optimizer",
                      "“%s” evaluates a batch many times, but “%s” with stateful=\"true\" reads it once. Choose another "

@@ -1,6 +1,7 @@
 /* Reads initial weights, weight averaging (EMA) and early stopping. */
 #include "engine/recipe/recipe-private.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* Optimisers that are not part of the program compute their step themselves. */
@@ -115,8 +116,8 @@ read_folds (RecipeReading *r, LoomTrainSpec *spec)
     recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "fold",
                      "fold names the fold that validates, but folds is not set. Set folds, the number of folds.");
   else if (has_folds && spec->fold > spec->folds)
-    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "fold",
-                     "fold is %" G_GINT64_FORMAT ", but folds is %" G_GINT64_FORMAT ".", spec->fold, spec->folds);
+    recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "fold", "fold is %" PRId64 ", but folds is %" PRId64 ".",
+                     spec->fold, spec->folds);
 }
 
 /* Every pattern must match a weight: a typing error would otherwise leave weights unchanged. */

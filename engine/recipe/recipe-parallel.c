@@ -2,6 +2,8 @@
  * which weights are sharded, and forms the mesh of ranks. */
 #include "engine/recipe/recipe-private.h"
 
+#include <inttypes.h>
+
 /* A line search needs the complete gradient. */
 static void
 check_shards (RecipeReading *r, const LoomElement *e, const LoomTrainSpec *spec)
@@ -94,8 +96,7 @@ recipe_check_parallel (RecipeReading *r, const LoomTrainSpec *spec)
       g_autofree char *most = g_strdup_printf ("%" G_GINT64_FORMAT, ranks);
 
       loom_fault_set_fix (recipe_complain (r, e, LOOM_ERROR_SCHEMA, "min_ranks",
-                                           "min_ranks is %" G_GINT64_FORMAT ", but the run has only %s ranks.", least,
-                                           most),
+                                           "min_ranks is %" PRId64 ", but the run has only %s ranks.", least, most),
                           "min_ranks", most, "Set it to %s or less.", most);
     }
 }

@@ -13,7 +13,7 @@ recipe_complain (RecipeReading *r, const LoomElement *e, LoomErrorCode code, con
   va_list args;
 
   va_start (args, format);
-  message = g_strdup_vprintf (format, args);
+  message = g_strdup_vprintf (loom_faults_translate (format), args);
   va_end (args);
   r->failed = TRUE;
   return loom_faults_add (r->faults, code, loom_element_line (e), NULL, attribute, "<%s>: %s",

@@ -17,7 +17,8 @@ import tempfile
 
 ROOT, WITH_DISPLAY, TEST = sys.argv[1:4]
 LANGUAGE = "qaa"  # of private use: GTK has no words in it
-MARKS = re.compile(r'\b(?:_|N_|C_|NC_|ngettext) ?\("|translatable="yes"')
+MARKS = re.compile(r'\b(?:_|N_|C_|NC_|ngettext) ?\("|translatable="yes"|\b(?:loom_infer_fault|loom_net_fault|recipe_complain|'
+                   r'loom_fault_set_fix|loom_faults_add) \([^;]*"')
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
@@ -38,7 +39,7 @@ def missing_files():
     """Sources with marks that POTFILES does not name, and names in it that are no files."""
     named = set(potfiles())
     marked = set()
-    for top in ("ui", "engine/fix", "engine/ops", "app/gradloom-studio"):
+    for top in ("ui", "engine", "app/gradloom-studio"):
         for folder, _, names in os.walk(os.path.join(ROOT, top)):
             for name in names:
                 path = os.path.join(folder, name)
@@ -52,10 +53,12 @@ def missing_files():
 def template(folder):
     """The words of the sources, as `gradloom-pot` collects them."""
     pot = os.path.join(folder, "gradloom.pot")
-    run("xgettext", "--from-code=UTF-8", "--keyword=_", "--keyword=N_", "--keyword=C_:1c,2", "--keyword=NC_:1c,2",
+    with open(os.path.join(ROOT, "data/po/meson.build"), encoding="utf-8") as f:
+        engine = re.findall(r"'(\w+)': (\d)", f.read())
+    run("xgettext", *["--keyword=%s:%s" % e for e in engine], *["--flag=%s:%s:c-format" % e for e in engine], "--from-code=UTF-8", "--keyword=_", "--keyword=N_", "--keyword=C_:1c,2", "--keyword=NC_:1c,2",
         "--flag=g_strdup_printf:1:c-format", "--flag=g_string_append_printf:2:c-format", "--flag=_:1:pass-c-format",
         "--flag=ngettext:1:pass-c-format", "--flag=ngettext:2:pass-c-format", "--no-wrap", "-o", pot,
-        "--files-from=data/po/POTFILES", cwd=ROOT)
+        "--files-from=data/po/POTFILES", cwd=ROOT, env=dict(os.environ, GETTEXTDATADIRS=os.path.join(ROOT, "data/po")))
     return pot
 
 

@@ -34,6 +34,13 @@ static guint follow_signal, hand_in_signal;
 
 /* ---- texts -------------------------------------------------------------------- */
 
+/* Texts of the built-in lessons are in the catalogue; a file of someone else's is shown as it is. */
+static const char *
+translated (const char *text)
+{
+  return text[0] != '\0' ? gettext (text) : text;
+}
+
 static gboolean
 is_node (const char *name, gpointer data)
 {
@@ -273,8 +280,9 @@ show_steps (StudioLessonPane *self)
       const gboolean done = studio_lesson_is_done (self->lesson, i),
                      here = i == studio_lesson_page_index (self->lesson);
       g_autofree char *number = g_strdup_printf ("%u", i + 1);
-      g_autofree char *title = page->title[0] != '\0' ? g_strdup_printf (_ ("Page %u: %s"), i + 1, page->title)
-                                                      : g_strdup_printf (_ ("Page %u"), i + 1);
+      g_autofree char *title = page->title[0] != '\0'
+                                   ? g_strdup_printf (_ ("Page %u: %s"), i + 1, translated (page->title))
+                                   : g_strdup_printf (_ ("Page %u"), i + 1);
       g_autofree char *name = done ? g_strdup_printf (_ ("%s, done"), title) : g_strdup (title);
       GtkWidget *button = gtk_button_new ();
 
@@ -301,14 +309,13 @@ describe_page (StudioLessonPane *self, gboolean done)
 
   if (page == NULL)
     return;
-  g_autofree char *markup = studio_markdown_to_markup (page->text, NULL, NULL), *text = NULL;
+  g_autofree char *markup = studio_markdown_to_markup (translated (page->text), NULL, NULL), *text = NULL;
   if (pango_parse_markup (markup, -1, 0, NULL, &text, NULL, NULL))
     g_string_append (words, text);
   for (guint i = 0; i < self->ticks->len; i++)
-    g_string_append_printf (words, "\n%s: %s",
-                            studio_lesson_clause_holds (self->lesson, i) ? _ ("Done") : _ ("To do"),
+    g_string_append_printf (words, "\n%s: %s", studio_lesson_clause_holds (self->lesson, i) ? _ ("Done") : _ ("To do"),
                             loom_goal_clause_text (page->goal, i));
-  gtk_accessible_update_property (GTK_ACCESSIBLE (self->page), GTK_ACCESSIBLE_PROPERTY_LABEL, page->title,
+  gtk_accessible_update_property (GTK_ACCESSIBLE (self->page), GTK_ACCESSIBLE_PROPERTY_LABEL, translated (page->title),
                                   GTK_ACCESSIBLE_PROPERTY_DESCRIPTION, words->str, -1);
   gtk_accessible_update_property (
       GTK_ACCESSIBLE (self->next), GTK_ACCESSIBLE_PROPERTY_DESCRIPTION,
@@ -356,8 +363,8 @@ show_page (StudioLessonPane *self)
   if (page != NULL)
     {
       if (page->title[0] != '\0')
-        append (self, wrapping_label (page->title, "title-4"));
-      append (self, markdown (self, page->text));
+        append (self, wrapping_label (translated (page->title), "title-4"));
+      append (self, markdown (self, translated (page->text)));
       if (page->goal != NULL)
         add_goal (self, page);
       if (loom_goal_needs_answer (page->goal))
@@ -371,7 +378,7 @@ show_page (StudioLessonPane *self)
           append (self, self->done_line);
         }
       if (page->hint != NULL)
-        add_hint (self, page->hint);
+        add_hint (self, translated (page->hint));
       if (studio_lesson_get (self->lesson)->has_hand_in
           && studio_lesson_page_index (self->lesson) + 1 == studio_lesson_n_pages (self->lesson))
         add_hand_in (self);
@@ -399,7 +406,7 @@ fill_choice (StudioLessonPane *self)
 
   self->filling = TRUE;
   for (guint i = 0; i < n; i++)
-    gtk_string_list_append (titles, studio_lesson_title (self->lesson, i));
+    gtk_string_list_append (titles, translated (studio_lesson_title (self->lesson, i)));
   gtk_drop_down_set_model (GTK_DROP_DOWN (self->choice), G_LIST_MODEL (titles));
   gtk_drop_down_set_selected (GTK_DROP_DOWN (self->choice), studio_lesson_which (self->lesson));
   gtk_widget_set_visible (self->choice, n > 1);
@@ -412,7 +419,7 @@ show_lesson (StudioLessonPane *self)
   const LoomLesson *lesson = studio_lesson_get (self->lesson);
 
   fill_choice (self);
-  gtk_label_set_text (GTK_LABEL (self->title), lesson != NULL ? lesson->title : _ ("About this graph"));
+  gtk_label_set_text (GTK_LABEL (self->title), lesson != NULL ? translated (lesson->title) : _ ("About this graph"));
   gtk_widget_set_visible (self->steps, lesson != NULL);
   gtk_widget_set_visible (self->foot, lesson != NULL);
   show_page (self);

@@ -5,6 +5,7 @@
 #include <libintl.h>
 #include <locale.h>
 
+#include "engine/loom.h"
 #include "ui/scene/studio-format.h"
 
 /* TRUE if a folder has a translation of Studio into one of the user's languages. */
@@ -53,4 +54,5 @@ studio_language_init (const char *folder)
   bindtextdomain (STUDIO_TEXT_DOMAIN, found);
   bind_textdomain_codeset (STUDIO_TEXT_DOMAIN, "UTF-8");
   textdomain (STUDIO_TEXT_DOMAIN);
+  loom_faults_set_language (gettext);
 }
