@@ -1,4 +1,4 @@
-/* The file of a recorded session (docs/file-format.md, “Recordings”): lines of JSON, so that a crash loses the last
+/* The file of a recorded session (docs/lectures.md, “Recordings”): lines of JSON, so that a crash loses the last
  * line and any program can read, cut and caption it. */
 #pragma once
 
