@@ -1,5 +1,5 @@
-/* The file of a recorded session (docs/lectures.md, “Recordings”): lines of JSON, so that a crash loses the last
- * line and any program can read, cut and caption it. */
+/* The file of a recorded session (docs/guide/8-teaching.md, “Recordings”): lines of JSON, so that a crash loses the
+ * last line and any program can read, cut and caption it. */
 #pragma once
 
 #include <gio/gio.h>
