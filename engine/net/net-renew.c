@@ -9,25 +9,9 @@
  * Only operators of the root are followed this far. As soon as anything else is involved (a module that changes or is
  * wired differently, a wire that reads a weight, a cycle, a fault of the graph itself), loom_net_change() gives up and
  * the net is built as a whole: there is one way to build those. */
-#include "engine/net/net-private.h"
+#include "engine/net/net-renewal.h"
 
 #include <string.h>
-
-struct _NetRenewal
-{
-  gboolean is_new;  /* the node did not exist */
-  gboolean is_made; /* it was made again from its element; else only typed again */
-  gboolean retyped; /* its readers have to be typed again */
-  gboolean bypassed, typed;
-  const LoomOp *op;
-  guint n_outputs, n_declared, n_inputs;
-  const LoomPortSpec *output_spec;
-  const LoomType *output;
-  const gboolean *output_is_set;
-  guint *weight;    /* of each that it declared */
-  NetNode **source; /* by input; NULL: none */
-  guint *source_output;
-};
 
 typedef enum
 {
@@ -728,93 +712,6 @@ type_nodes (Change *c)
     }
 }
 
-/* ---- weights -------------------------------------------------------------------------- */
-
-/* Puts the weights of nodes that were typed again in place of those before. FALSE if they are not as many. */
-static gboolean
-replace_weights (Change *c, guint n_before)
-{
-  GArray *weights = c->net->weights;
-
-  for (guint t = 0; t < c->touched->len; t++)
-    {
-      const NetNode *n = c->touched->pdata[t];
-      const NetRenewal *r = n->renewal;
-
-      if (n->infer.n_declared != r->n_declared)
-        return FALSE;
-      for (guint i = 0; i < r->n_declared; i++)
-        if ((n->infer.declared[i].weight == G_MAXUINT) != (r->weight[i] == G_MAXUINT))
-          return FALSE;
-    }
-  for (guint t = 0; t < c->touched->len; t++)
-    {
-      const NetNode *n = c->touched->pdata[t];
-
-      for (guint i = 0; i < n->infer.n_declared; i++)
-        {
-          LoomDeclared *declared = &n->infer.declared[i];
-          const guint to = n->renewal->weight[i];
-          LoomNetWeight *a, *b, weight;
-
-          if (to == G_MAXUINT)
-            continue;
-          a = &g_array_index (weights, LoomNetWeight, to);
-          b = &g_array_index (weights, LoomNetWeight, declared->weight);
-          weight = *a;
-          *a = *b;
-          *b = weight;
-          declared->weight = to;
-        }
-    }
-  g_array_set_size (weights, n_before);
-  return TRUE;
-}
-
-/* Lists the weights in the order of the nodes, and drops those that no node declares any more. Most are in place. */
-static void
-list_weights (LoomNet *net)
-{
-  LoomNetWeight *weight = (LoomNetWeight *)(gpointer)net->weights->data;
-  g_autofree LoomDeclared **owner = g_new0 (LoomDeclared *, net->weights->len + 1);
-  guint next = 0;
-
-  for (guint i = 0; i < net->nodes->len; i++)
-    {
-      const LoomInfer *infer = &((NetNode *)net->nodes->pdata[i])->infer;
-
-      for (guint k = 0; k < infer->n_declared; k++)
-        if (infer->declared[k].weight != G_MAXUINT)
-          owner[infer->declared[k].weight] = &infer->declared[k];
-    }
-  for (guint i = 0; i < net->nodes->len; i++)
-    {
-      const LoomInfer *infer = &((NetNode *)net->nodes->pdata[i])->infer;
-
-      for (guint k = 0; k < infer->n_declared; k++)
-        {
-          LoomDeclared *declared = &infer->declared[k];
-          const guint at = declared->weight;
-
-          if (at == G_MAXUINT)
-            continue;
-          if (at != next)
-            {
-              const LoomNetWeight other = weight[next];
-
-              weight[next] = weight[at];
-              weight[at] = other;
-              owner[at] = owner[next];
-              if (owner[at] != NULL)
-                owner[at]->weight = at;
-              declared->weight = next;
-            }
-          weight[next++].node = i;
-        }
-    }
-  g_array_set_size (net->weights, next);
-}
-
 /* ---- all of it --------------------------------------------------------------------------- */
 
 static gboolean
@@ -855,8 +752,8 @@ change (Change *c)
   type_nodes (c);
   if (net->is_whole)
     return FALSE;
-  if (c->sources_differ || c->nodes_differ || !replace_weights (c, n_weights))
-    list_weights (net);
+  if (c->sources_differ || c->nodes_differ || !loom_net_replace_weights (net, c->touched, n_weights))
+    loom_net_list_weights (net);
   loom_net_check_muted (net, c->root);
   return !net->is_whole;
 }
