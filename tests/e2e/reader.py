@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 
 import studio
@@ -25,6 +26,8 @@ def enter():
     os.dup2(2, 1)
     os.environ["GRADLOOM_TEST_READER"] = str(tap)
     os.environ.pop("G_DEBUG", None)
+    # The socket of the accessibility bus is there: one of each script, since several run at once.
+    os.environ["XDG_RUNTIME_DIR"] = tempfile.mkdtemp(prefix="gradloom-reader-")
     os.execvp("dbus-run-session", ["dbus-run-session", "--", SYSTEM_PYTHON, os.path.abspath(sys.argv[0])] + sys.argv[1:])
 
 
