@@ -215,21 +215,6 @@ loom_shape (int rank, const gint64 *dims)
   return s;
 }
 
-LoomShape
-loom_shape_make (int rank, ...)
-{
-  LoomShape s = { .rank = rank };
-  va_list args;
-
-  g_return_val_if_fail (rank >= 0 && rank <= LOOM_SHAPE_MAX_RANK, loom_shape_scalar ());
-
-  va_start (args, rank);
-  for (int i = 0; i < rank; i++)
-    s.dim[i] = loom_dim (va_arg (args, gint64));
-  va_end (args);
-  return s;
-}
-
 gboolean
 loom_shape_equal (const LoomShape *a, const LoomShape *b)
 {

@@ -67,8 +67,6 @@ LoomDim loom_dim_bind (LoomDim d, const LoomBinding *binding);
 
 LoomShape loom_shape_scalar (void);
 LoomShape loom_shape (int rank, const gint64 *dims);
-/* The rank, then each dimension as a gint64. */
-LoomShape loom_shape_make (int rank, ...);
 gboolean loom_shape_equal (const LoomShape *a, const LoomShape *b);
 gboolean loom_shape_compatible (const LoomShape *a, const LoomShape *b);
 LoomDim loom_shape_count (const LoomShape *s);

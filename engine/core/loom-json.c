@@ -199,12 +199,6 @@ loom_json_take (LoomJson *self)
   return text;
 }
 
-void
-loom_json_clear (LoomJson *self)
-{
-  g_string_truncate (self->text, 0);
-}
-
 /* The number of a \u escape; -1: it is another one, or none. */
 static int
 escaped (const char *json, gsize length, gsize at)

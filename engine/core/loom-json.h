@@ -34,8 +34,6 @@ void loom_json_ints (LoomJson *self, const char *name, int n, const gint64 *valu
 const char *loom_json_text (const LoomJson *self);
 /* The same; frees self. (transfer full) */
 char *loom_json_take (LoomJson *self);
-/* Clears the text, for the next line. */
-void loom_json_clear (LoomJson *self);
 
 /* Call this before an untrusted text is parsed. TRUE if it has at most that many levels of nesting, because JSON-GLib's
  * parser is recursive, and 100,000 brackets would overflow the stack; and if no \u escape is half of a surrogate pair,

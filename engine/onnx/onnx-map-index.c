@@ -41,8 +41,6 @@ is_never_negative (OnnxCtx *c, const char *name, guint *visits)
   return n > 0;
 }
 
-#define MAX_COUNTING_DEPTH 16
-
 /* index, or index + size if it is negative. */
 static const OnnxWire *
 from_the_end (OnnxCtx *c, guint input, const OnnxWire *index, LoomDim size)

@@ -119,7 +119,7 @@ test_text (void)
   g_autofree char *people = loom_shape_to_string (&s);
   g_autofree char *file = loom_shape_to_attribute (&s);
   g_autofree char *nothing = loom_shape_to_string (&scalar);
-  LoomShape made = loom_shape_make (2, (gint64)3, (gint64)4), parsed = parse ("3,4");
+  LoomShape made = loom_shape (2, (const gint64[]){ 3, 4 }), parsed = parse ("3,4");
 
   g_assert_cmpstr (people, ==, "2·B·T × 1 × 28");
   g_assert_cmpstr (file, ==, "2BT,1,28");
