@@ -312,16 +312,16 @@ test_loop (void)
   studio_document_leave (document);
   studio_document_set_attribute (document, document_serial (document, "b"), "frozen", "true");
   studio_document_select_only (document, document_serial (document, "b"));
-  g_assert_true (studio_document_loop_selection (document));
+  g_assert_true (studio_document_run_selection (document, LOOM_LOOP_SCAN));
   g_assert_cmpstr (studio_document_undo_name (document), ==, "Run b once");
   once = document_text (document);
   g_assert_nonnull (strstr (once, "<node id=\"b\" module=\"cell\" frozen=\"true\"/>"));
-  g_assert_true (studio_document_loop_selection (document));
+  g_assert_true (studio_document_run_selection (document, LOOM_LOOP_SCAN));
   g_assert_cmpstr (studio_document_undo_name (document), ==, "Run b over a sequence");
   over = document_text (document);
   g_assert_nonnull (strstr (over, "<node id=\"b\" op=\"scan\" body=\"cell\" frozen=\"true\"/>"));
   studio_document_select_only (document, document_serial (document, "act"));
-  g_assert_false (studio_document_loop_selection (document));
+  g_assert_false (studio_document_run_selection (document, LOOM_LOOP_SCAN));
   g_assert_cmpstr (loom_element_get (loom_scope_find_node (root, "b"), "body"), ==, "cell");
 }
 

@@ -39,6 +39,20 @@ curve_of (const char *op, const char *parameter, const char *value)
   return studio_figure_curve (loom_op (op), node);
 }
 
+/* The value at x, interpolated. */
+static double
+curve_at (const StudioFigure *curve, double x)
+{
+  for (guint i = 1; i < curve->n_points; i++)
+    {
+      const StudioFigurePoint *a = &curve->point[i - 1], *b = &curve->point[i];
+
+      if (x <= b->x)
+        return a->y + (b->y - a->y) * (x - a->x) / (b->x - a->x);
+    }
+  return NAN;
+}
+
 static void
 expect (const char *op, const char *parameter, const char *value, double x, double y)
 {
@@ -46,7 +60,7 @@ expect (const char *op, const char *parameter, const char *value, double x, doub
 
   g_assert_nonnull (curve);
   g_assert_cmpint (curve->kind, ==, STUDIO_FIGURE_CURVE);
-  g_assert_cmpfloat_with_epsilon (studio_figure_curve_at (curve, x), y, 2e-3);
+  g_assert_cmpfloat_with_epsilon (curve_at (curve, x), y, 2e-3);
   g_assert_cmpfloat (curve->y0, <=, y + 2e-3);
   g_assert_cmpfloat (curve->y1, >=, y - 2e-3);
 }

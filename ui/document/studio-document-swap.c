@@ -83,12 +83,6 @@ set_loop (StudioDocument *self, LoomElement *node, const LoomOp *op)
 }
 
 gboolean
-studio_document_loop_selection (StudioDocument *self)
-{
-  return studio_document_run_selection (self, LOOM_LOOP_SCAN);
-}
-
-gboolean
 studio_document_run_selection (StudioDocument *self, LoomLoopKind kind)
 {
   static const char *const words[] = { [LOOM_LOOP_SCAN] = N_ ("Run %s over a sequence"),

@@ -218,9 +218,6 @@ gboolean studio_document_group_selection (StudioDocument *self, const char *name
 gboolean studio_document_ungroup_selection (StudioDocument *self, GError **error);
 /* Mutes the selected nodes, which are then not computed, or unmutes them if all are muted. FALSE: none is selected. */
 gboolean studio_document_mute_selection (StudioDocument *self);
-/* Makes the selected modules bodies of loops, which run them once for each step of a sequence; if all of them are,
- * makes them modules again. FALSE if none is selected. */
-gboolean studio_document_loop_selection (StudioDocument *self);
 /* Changes a node's operator: it keeps the wires and parameters that the new one supports, and its name unless that was
  * the operator's. FALSE if there is no such operator, or the node is a module. */
 gboolean studio_document_swap (StudioDocument *self, guint64 serial, const char *op);

@@ -43,19 +43,6 @@ make (const LoomOp *op, const LoomElement *node)
   return figure;
 }
 
-double
-studio_figure_curve_at (const StudioFigure *curve, double x)
-{
-  for (guint i = 1; i < curve->n_points; i++)
-    {
-      const StudioFigurePoint *a = &curve->point[i - 1], *b = &curve->point[i];
-
-      if (x <= b->x)
-        return a->y + (b->y - a->y) * (x - a->x) / (b->x - a->x);
-    }
-  return NAN;
-}
-
 #define MAX_KEPT 256
 
 StudioFigure *

@@ -53,8 +53,6 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (StudioFigure, studio_figure_unref)
 /* The curve of an element-wise operator with the node's parameters, computed by the operator; NULL if it is not
  * element-wise (softmax). node may be NULL for the defaults. Cached by operator and parameters. */
 StudioFigure *studio_figure_curve (const LoomOp *op, const LoomElement *node);
-/* The function's value at x, interpolated. */
-double studio_figure_curve_at (const StudioFigure *curve, double x);
 
 /* The inside of a module; the same figure as long as the definition is unchanged. */
 StudioFigure *studio_figure_inside (const LoomGraph *graph, const LoomElement *definition);
