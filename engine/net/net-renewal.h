@@ -1,4 +1,4 @@
-/* What a node was before its net was renewed (net-renew.c), and the weights that nodes declare then. */
+/* Records what a node was before its net was renewed (net-renew.c), and the weights that nodes declare then. */
 #pragma once
 
 #include "engine/net/net-private.h"
