@@ -14,7 +14,8 @@
 /* ---- file --------------------------------------------------------------- */
 
 static void
-use_graph (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *base, const char *path, char *digest)
+use_graph (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *base, const char *path,
+           const char *origin, char *digest)
 {
   guint n_before;
 
@@ -38,6 +39,8 @@ use_graph (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *
       g_free (self->path);
       self->path = g_strdup (path);
     }
+  g_free (self->origin);
+  self->origin = g_strdup (origin);
   studio_document_guard (self);
   n_before = studio_document_begin_history (self, path);
   scope_path_leave_to (self->scope, 0);
@@ -57,8 +60,9 @@ use_graph (StudioDocument *self, LoomGraph *graph, LoomFaults *grammar, GBytes *
   g_signal_emit_by_name (self, "file-changed");
 }
 
-gboolean
-studio_document_open_text (StudioDocument *self, const char *text, gssize length, const char *folder, GError **error)
+static gboolean
+open_text (StudioDocument *self, const char *text, gssize length, const char *folder, const char *origin,
+           GError **error)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   LoomGraph *graph;
@@ -70,8 +74,22 @@ studio_document_open_text (StudioDocument *self, const char *text, gssize length
     return FALSE;
   if (folder != NULL)
     loom_graph_set_folder (graph, folder);
-  use_graph (self, graph, g_steal_pointer (&faults), g_bytes_new (text, length), NULL, NULL);
+  use_graph (self, graph, g_steal_pointer (&faults), g_bytes_new (text, length), NULL, origin, NULL);
   return TRUE;
+}
+
+gboolean
+studio_document_open_text (StudioDocument *self, const char *text, gssize length, const char *folder, GError **error)
+{
+  return open_text (self, text, length, folder, NULL, error);
+}
+
+gboolean
+studio_document_open_part (StudioDocument *self, const char *text, const char *origin, GError **error)
+{
+  g_autofree char *folder = g_path_get_dirname (origin);
+
+  return open_text (self, text, -1, folder, origin, error);
 }
 
 gboolean
@@ -84,7 +102,8 @@ studio_document_open (StudioDocument *self, const char *path, GError **error)
 
   if (graph == NULL)
     return FALSE;
-  use_graph (self, graph, faults, g_bytes_new (text, length), absolute, studio_file_watch_digest_of (text, length));
+  use_graph (self, graph, faults, g_bytes_new (text, length), absolute, NULL,
+             studio_file_watch_digest_of (text, length));
   return TRUE;
 }
 
@@ -190,15 +209,16 @@ studio_document_recover (StudioDocument *self, const char *journal, GError **err
   if (graph == NULL)
     return FALSE;
   if (content->path != NULL)
-    {
-      folder = loom_run_data_folder (content->path);
-      loom_graph_set_folder (graph, folder);
-    }
+    folder = loom_run_data_folder (content->path);
+  else if (content->origin != NULL)
+    folder = g_path_get_dirname (content->origin);
+  if (folder != NULL)
+    loom_graph_set_folder (graph, folder);
   /* The file's content when Studio ended is known: the text that editing began with, or what was saved last, if that
    * was before another crash. */
   if (content->path != NULL)
     digest = content->digest != NULL ? g_strdup (content->digest) : studio_file_watch_digest_of (base, length);
-  use_graph (self, graph, g_steal_pointer (&faults), g_bytes_ref (content->base), content->path, digest);
+  use_graph (self, graph, g_steal_pointer (&faults), g_bytes_ref (content->base), content->path, content->origin, digest);
 
   if (content->n_saved > 0)
     self->saved_step = G_MAXUINT64; /* it was within the steps that are one now */

@@ -1,14 +1,21 @@
-/* Data outside the folder of the document's file: the guard that blocks them until the user agrees. */
+/* Data outside the folder of the file that the document is from: the guard that blocks them until the user agrees. */
 #include "ui/document/studio-document-private.h"
 
 #include <glib/gi18n.h>
 
 #include "ui/scene/studio-allowed-paths.h"
 
+const char *
+studio_document_get_origin (StudioDocument *self)
+{
+  return self->path != NULL ? self->path : self->origin;
+}
+
 void
 studio_document_guard (StudioDocument *self)
 {
-  g_autofree char *own = self->path != NULL ? g_path_get_dirname (self->path) : NULL;
+  const char *origin = studio_document_get_origin (self);
+  g_autofree char *own = origin != NULL ? g_path_get_dirname (origin) : NULL;
 
   loom_graph_set_guard (self->graph, own, own != NULL ? studio_agreed_has : NULL);
 }
@@ -18,7 +25,8 @@ studio_document_outside (StudioDocument *self)
 {
   LoomNet *net = studio_document_get_net (self);
 
-  return net != NULL ? studio_allowed_paths_missing (net, self->graph, self->path) : g_new0 (char *, 1);
+  return net != NULL ? studio_allowed_paths_missing (net, self->graph, studio_document_get_origin (self))
+                     : g_new0 (char *, 1);
 }
 
 /* An inference that the guard has stopped may have left no net, but the fault. */

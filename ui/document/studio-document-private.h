@@ -10,6 +10,7 @@
 #include "ui/document/selection.h"
 #include "ui/document/selection-history.h"
 #include "ui/document/studio-document.h"
+#include "ui/document/studio-document-origin.h"
 #include "ui/document/studio-journal.h"
 #include "ui/document/undo-log.h"
 #include "ui/scene/studio-routes.h"
@@ -27,6 +28,7 @@ struct _StudioDocument
 
   LoomGraph *graph;
   char *path;
+  char *origin; /* the file that is not the document's own, but that the text is from; NULL: begun here */
   GBytes *base; /* the text by which serials are numbered */
   LoomFaults *grammar;
   guint n_dropped; /* parts of the file that the reader skipped */
@@ -78,8 +80,8 @@ char *studio_document_fix_for_fault (const LoomFault *fault, guint64 serial, gpo
 /* Call before making a scene: fixes are tried for some milliseconds. */
 void studio_document_begin_trials (StudioDocument *self);
 void studio_document_infer (StudioDocument *self); /* at once, if the idle callback has not run yet */
-/* Sets the graph's guard: if the graph has a file, which may be untrusted, data outside its folder wait for the user's
- * agreement. */
+/* Sets the graph's guard: if the graph is from a file, which may be untrusted, data outside its folder wait for the
+ * user's agreement. */
 void studio_document_guard (StudioDocument *self);
 /* Watches the file at the document's path; digest (transfer full) is that of its content. NULL, if there is no path,
  * stops watching. */

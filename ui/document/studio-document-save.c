@@ -68,7 +68,7 @@ note_written (StudioDocument *self, const Save *save)
   g_autofree char *folder = NULL;
   gboolean was_new;
 
-  was_new = self->path == NULL;
+  was_new = studio_document_get_origin (self) == NULL;
   g_free (self->path);
   self->path = g_strdup (save->path);
   studio_document_note_disk (self, studio_file_watch_digest_of (save->text, save->length));
@@ -81,7 +81,7 @@ note_written (StudioDocument *self, const Save *save)
       self->reach = EDIT_REACH_ALL;
       studio_document_changed (self);
     }
-  /* The user has chosen the paths of a graph without a file. */
+  /* The user has chosen the paths of a graph that was begun here. */
   if (was_new)
     studio_document_agree (self);
   studio_document_guard (self);

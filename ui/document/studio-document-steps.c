@@ -36,6 +36,8 @@ journal_start (StudioDocument *self)
       return;
     }
   studio_journal_set_failed_func (self->journal, journal_failed_cb, self);
+  if (self->origin != NULL)
+    studio_journal_note_origin (self->journal, self->origin);
   if (studio_file_watch_get_digest (self->watch) != NULL)
     studio_journal_note_file (self->journal, studio_file_watch_get_digest (self->watch));
 }

@@ -341,6 +341,7 @@ studio_document_finalize (GObject *object)
   g_signal_handlers_disconnect_by_data (self->watch, self);
   g_object_unref (self->watch);
   g_free (self->path);
+  g_free (self->origin);
   saved_content_free (self->saved);
   g_free (self->hash);
   g_free (self->journal_folder);

@@ -246,13 +246,25 @@ studio_journal_commit (StudioJournal *self, const char *name)
   flush (self);
 }
 
-void
-studio_journal_saved (StudioJournal *self, const char *path)
+static void
+append_path (StudioJournal *self, char kind, const char *path)
 {
   g_autofree char *uri = g_filename_to_uri (path, NULL, NULL);
 
-  append_escaped (self, 's', uri != NULL ? uri : "-");
+  append_escaped (self, kind, uri != NULL ? uri : "-");
   flush (self);
+}
+
+void
+studio_journal_saved (StudioJournal *self, const char *path)
+{
+  append_path (self, 's', path);
+}
+
+void
+studio_journal_note_origin (StudioJournal *self, const char *path)
+{
+  append_path (self, 'o', path);
 }
 
 void
@@ -308,6 +320,7 @@ void
 studio_journal_content_free (StudioJournalContent *content)
 {
   g_free (content->path);
+  g_free (content->origin);
   g_free (content->digest);
   g_clear_pointer (&content->base, g_bytes_unref);
   g_ptr_array_unref (content->lines);
@@ -330,6 +343,16 @@ static char *
 uri_path (const char *uri)
 {
   return strcmp (uri, "-") == 0 ? NULL : g_filename_from_uri (uri, NULL, NULL);
+}
+
+/* The path of a line that append_path() wrote. */
+static void
+read_path (const char *line, gsize size, char **path)
+{
+  g_autofree char *escaped = g_strndup (line + 2, size - 2), *uri = g_strcompress (escaped);
+
+  g_free (*path);
+  *path = uri_path (uri);
 }
 
 StudioJournalContent *
@@ -392,12 +415,11 @@ studio_journal_read (const char *file, GError **error)
           g_free (content->digest);
           content->digest = g_strndup (line + 2, size - 2);
         }
+      else if (line[0] == 'o')
+        read_path (line, size, &content->origin);
       else if (line[0] == 's')
         {
-          g_autofree char *escaped = g_strndup (line + 2, size - 2), *uri = g_strcompress (escaped);
-
-          g_free (content->path);
-          content->path = uri_path (uri);
+          read_path (line, size, &content->path);
           content->n_transactions = 0;
           content->n_saved = content->lines->len;
         }

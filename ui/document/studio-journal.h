@@ -27,6 +27,8 @@ void studio_journal_commit (StudioJournal *self, const char *name);
 void studio_journal_saved (StudioJournal *self, const char *path);
 /* Records the digest of the user's file, by which recovery detects whether other programs have written it since. */
 void studio_journal_note_file (StudioJournal *self, const char *digest);
+/* Records the file that a graph without a file of its own is from, which decides what recovered work may read. */
+void studio_journal_note_origin (StudioJournal *self, const char *path);
 /* At once, for tests and for closing. TRUE: all transactions are on the disk. */
 gboolean studio_journal_sync (StudioJournal *self);
 void studio_journal_abandon (StudioJournal *self); /* keeps the file, as a crash would */
@@ -38,7 +40,8 @@ char **studio_journal_orphans (const char *folder);
 
 typedef struct
 {
-  char *path; /* the user's file, or NULL */
+  char *path;   /* the user's file, or NULL */
+  char *origin; /* studio_journal_note_origin(); or NULL */
   GBytes *base;
   GPtrArray *lines;     /* edits of complete transactions, in order */
   guint n_transactions; /* since the file was saved */

@@ -6,6 +6,7 @@
 #include "ui/canvas/studio-minimap.h"
 #include "ui/charts/studio-template.h"
 #include "ui/charts/studio-text-scale.h"
+#include "ui/document/studio-document-origin.h"
 #include "ui/page/graph-file.h"
 #include "ui/page/open-documents.h"
 #include "ui/page/page-actions.h"
@@ -741,8 +742,9 @@ gboolean
 studio_page_open_recording (StudioPage *self, const char *path, GError **error)
 {
   g_autoptr (Recording) recording = recording_read (path, error);
-  if (recording == NULL || !studio_page_open_text (self, recording->graph, -1, error))
+  if (recording == NULL || !studio_document_open_part (self->document, recording->graph, path, error))
     return FALSE;
+  show_graph (self);
   studio_page_show_panel (self);
   studio_recording_bar_play (self->recording_bar, g_steal_pointer (&recording));
   return TRUE;

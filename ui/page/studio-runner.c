@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/document/studio-document-origin.h"
 #include "ui/document/studio-document-run.h"
 #include "ui/page/run-settings.h"
 #include "ui/shell/studio-toasts.h"
@@ -73,10 +74,10 @@ static AdwMessageDialog *
 new_outside_question (StudioRunner *self, const char *label, gboolean *must_wait)
 {
   g_auto (GStrv) paths = studio_document_outside (self->document);
-  *must_wait = paths[0] != NULL && studio_document_get_path (self->document) != NULL;
+  *must_wait = paths[0] != NULL && studio_document_get_origin (self->document) != NULL;
   if (!*must_wait)
     {
-      studio_document_agree (self->document); /* the paths of a graph without a file were chosen here */
+      studio_document_agree (self->document); /* the paths of a graph that was begun here were chosen here */
       return NULL;
     }
   if (studio_questions_is_asking (self->questions))

@@ -1,0 +1,171 @@
+/* Recordings: what a file may not do to Studio, and what a page does while one is made or played. */
+#include <adwaita.h>
+#include <glib/gstdio.h>
+
+#include "gradloom-icons.h"
+#include "gradloom-resources.h"
+#include "tests/scratch.h"
+#include "tests/test-program.h"
+#include "tests/ui/document-test.h"
+#include "tests/ui/find-widgets.h"
+#include "tests/ui/page-frame.h"
+#include "ui/document/studio-document-origin.h"
+#include "ui/document/studio-journal.h"
+#include "ui/page/recorder.h"
+#include "ui/page/replay.h"
+#include "ui/page/studio-page-private.h"
+
+static char *folder;
+
+static char *
+path_of (const char *name)
+{
+  return g_build_filename (folder, name, NULL);
+}
+
+/* A file of a graph and the lines of its events. (transfer full) */
+static char *
+write_recording (const char *name, const char *graph, const char *events)
+{
+  char *path = path_of (name);
+  g_autofree char *head = recording_head_line ("t", graph), *text = g_strconcat (head, events, NULL);
+
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+  return path;
+}
+
+/* A line of an event that sets the graph. (transfer full) */
+static char *
+graph_event (double at, const char *graph)
+{
+  return recording_event_line (at, "graph", json_node_init_string (json_node_alloc (), graph));
+}
+
+/* ---- pages ------------------------------------------------------------------ */
+
+typedef struct
+{
+  GtkWindow *window;
+  StudioPage *page;
+} PageFrame;
+
+static void
+page_begin (PageFrame *self)
+{
+  self->window = g_object_ref (GTK_WINDOW (gtk_window_new ()));
+  self->page = studio_page_new ();
+  gtk_window_set_child (self->window, GTK_WIDGET (self->page));
+}
+
+static void
+page_end (PageFrame *self)
+{
+  gtk_window_destroy (self->window);
+  g_object_unref (self->window);
+  settle ();
+}
+
+static void
+play (PageFrame *self, const char *path)
+{
+  g_autoptr (GError) error = NULL;
+
+  studio_page_open_recording (self->page, path, &error);
+  g_assert_no_error (error);
+  settle ();
+}
+
+/* ---- strangers ---------------------------------------------------------------- */
+
+static const LoomFault *
+outside_fault (StudioDocument *document)
+{
+  LoomFaults *faults = studio_document_get_faults (document);
+
+  for (guint i = 0; i < loom_faults_length (faults); i++)
+    if (loom_faults_get (faults, i)->code == LOOM_ERROR_OUTSIDE)
+      return loom_faults_get (faults, i);
+  return NULL;
+}
+
+static void
+assert_nothing_read (StudioDocument *document)
+{
+  g_assert_false (loom_net_node (studio_document_get_net (document), 0)->typed);
+  g_assert_nonnull (outside_fault (document));
+}
+
+/* A recording is a stranger's: none of its graphs, the first or a later one, reads a file outside the recording's
+ * folder before the user agrees, and neither Train nor the recovery of unsaved work agrees for the user. */
+static void
+test_outside (void)
+{
+#define TABLE_GRAPH                                                                                                    \
+  "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"g\"><node id=\"data\" op=\"dataset\" source=\"csv\" "      \
+  "path=\"%s\" target=\"y\" target_type=\"float\"/><node id=\"fc\" op=\"linear\" out_features=\"1\"/>"                 \
+  "<node id=\"loss\" op=\"mse_loss\"/><wire from=\"data.x\" to=\"fc\"/><wire from=\"fc\" to=\"loss.input\"/>"          \
+  "<wire from=\"data.y\" to=\"loss.target\"/><train loss=\"loss\" optimizer=\"sgd\" lr=\"0.01\" epochs=\"1\" "         \
+  "batch_size=\"2\"/></graph>"
+  g_autofree char *apart = path_of ("apart"), *table = path_of ("t.csv"), *other = path_of ("o.csv"),
+                  *near = path_of ("apart/near.csv"), *journals = path_of ("journals"), *saved = path_of ("apart/g.xml");
+  g_autofree char *first = g_strdup_printf (TABLE_GRAPH, table), *second = g_strdup_printf (TABLE_GRAPH, other),
+                  *own = g_strdup_printf (TABLE_GRAPH, "near.csv");
+  g_autofree char *early = graph_event (1, second), *late = graph_event (2, own),
+                  *events = g_strconcat (early, late, NULL);
+  g_autoptr (GError) error = NULL;
+  PageFrame frame;
+
+  g_assert_cmpint (g_mkdir (apart, 0700), ==, 0);
+  g_assert_true (g_file_set_contents (table, "a,y\n1,2\n2,3\n3,4\n4,5\n", -1, NULL));
+  g_assert_true (g_file_set_contents (other, "a,b,y\n1,2,3\n2,3,4\n3,4,5\n4,5,6\n", -1, NULL));
+  g_assert_true (g_file_set_contents (near, "a,y\n1,2\n2,3\n3,4\n4,5\n", -1, NULL));
+  g_autofree char *path = write_recording ("apart/a" RECORDING_SUFFIX, first, events);
+  page_begin (&frame);
+  play (&frame, path);
+  assert_nothing_read (frame.page->document);
+  studio_runner_train (frame.page->runner);
+  g_assert_true (studio_page_is_asking (frame.page));
+  g_assert_cmpint (studio_run_get_state (frame.page->run), ==, STUDIO_RUN_IDLE);
+  assert_nothing_read (frame.page->document);
+  /* Saving it elsewhere is no agreement. */
+  g_assert_true (studio_document_save (frame.page->document, saved, &error));
+  assert_nothing_read (frame.page->document);
+  page_end (&frame);
+
+  g_autoptr (Recording) recording = recording_read (path, &error);
+  g_autoptr (StudioDocument) document = studio_document_new (), again = studio_document_new ();
+  g_autoptr (StudioRun) run = studio_run_new ();
+  g_assert_no_error (error);
+  g_assert_true (studio_document_keep_journal (document, journals, &error));
+  g_assert_true (studio_document_open_part (document, recording->graph, path, &error));
+  Replay *replay = replay_new (g_steal_pointer (&recording), document, run);
+  replay_seek (replay, 2);
+  g_assert_null (outside_fault (document));
+  g_assert_true (loom_net_node (studio_document_get_net (document), 0)->typed);
+  replay_seek (replay, 1);
+  assert_nothing_read (document);
+  replay_free (replay);
+  g_clear_object (&document); /* as a crash leaves the journal */
+  g_auto (GStrv) orphans = studio_journal_orphans (journals);
+  g_assert_cmpuint (g_strv_length (orphans), ==, 1);
+  g_assert_true (studio_document_recover (again, orphans[0], &error));
+  assert_nothing_read (again);
+}
+
+TEST_FILE (argc, argv)
+{
+  int status;
+
+  folder = g_dir_make_tmp ("gradloom-recording-XXXXXX", NULL);
+  g_setenv ("XDG_STATE_HOME", folder, TRUE);
+  g_setenv ("XDG_DATA_HOME", folder, TRUE);
+  g_setenv ("GRADLOOM_WORKER", "/nonexistent/gradloom", TRUE);
+  g_test_init (&argc, &argv, NULL);
+  adw_init ();
+  gradloom_register_resource ();
+  gradloom_icons_register_resource ();
+  g_test_add_func ("/recording/outside", test_outside);
+  status = g_test_run ();
+  remove_tree (folder);
+  return status;
+}
