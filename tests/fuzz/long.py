@@ -40,7 +40,7 @@ FILES = {
     'checkpoint-state': 'engine/train/run-restore', 'checkpoint-weights': 'engine/interop/read-safetensors',
     'checkpoint-optimizer': 'engine/run/state-file', 'packed-words': 'engine/train/word-pack', 'queue': 'engine/runs/loom-run-queue',
     'journal': 'ui/document/studio-journal', 'sentencepiece': 'engine/data/(loom-tokenizer|token-sentencepiece)',
-    'mcp': 'app/mcp-', 'proposal': 'engine/runs/loom-proposal', 'hand-in': 'engine/runs/hand-in-file', 'settings': 'ui/settings/studio-settings',
+    'mcp': 'app/mcp-', 'proposal': 'engine/runs/loom-proposal', 'recording': 'ui/page/recording-file', 'hand-in': 'engine/runs/hand-in-file', 'settings': 'ui/settings/studio-settings',
     'bus': 'app/worker/worker-(methods|predict|snapshot|step)', 'ranks-server': 'engine/train/(rank-server|rank-group)|engine/dist/loom-dist',
     'ranks-worker': 'engine/train/(rank-server|rank-group)|engine/dist/loom-dist', 'ranks-data': 'engine/(train/rank-group|dist/loom-dist|run/loom-state)',
     'ranks-shards': 'engine/(train/rank-group|dist/loom-dist|run/loom-state)', 'ranks-stages': 'engine/(train/rank-group|dist/loom-dist|run/loom-state)',

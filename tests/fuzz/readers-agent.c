@@ -1,5 +1,6 @@
-/* Readers of what an agent and a lecturer's students hand over, and of Studio's settings: messages of `gradloom mcp`,
- * proposals, files that are handed in, and window.ini with an administrator's studio.ini. */
+/* Readers of what an agent, a lecturer and a lecturer's students hand over, and of Studio's settings: messages of
+ * `gradloom mcp`, proposals, recordings, files that are handed in, and window.ini with an administrator's studio.ini.
+ */
 #include "tests/fuzz/readers.h"
 
 #include <gio/gio.h>
@@ -10,6 +11,7 @@
 #include "app/commands.h"
 #include "app/mcp.h"
 #include "engine/runs/loom-runs.h"
+#include "ui/page/recording-file.h"
 #include "ui/settings/studio-settings.h"
 
 #define GRAPH                                                                                                          \
@@ -167,6 +169,23 @@ add_hand_ins (const FuzzReader *self, GPtrArray *seeds)
     }
 }
 
+/* ---- recordings ---------------------------------------------------------- */
+
+static void
+run_recording (const FuzzReader *self, const guint8 *data, gsize size)
+{
+  g_autofree char *path = path_of ("a" RECORDING_SUFFIX);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (Recording) recording = NULL;
+
+  fuzz_write ("a" RECORDING_SUFFIX, data, size);
+  recording = recording_read (path, &error);
+  if (recording == NULL)
+    fuzz_check_error (error);
+  else
+    g_assert_true (recording->graph != NULL && recording_get_length (recording) >= 0);
+}
+
 /* ---- settings ------------------------------------------------------------ */
 
 static char *state;
@@ -279,6 +298,11 @@ const FuzzReader fuzz_agent_readers[] = {
   { "proposal", run_proposal, FUZZ_WORDS,
     .text = { "{\"format\":\"gradloom proposal\",\"version\":1,\"title\":\"t\",\"reason\":\"r\",\"base\":\"0\","
               "\"graph\":\"<graph/>\"}" } },
+  { "recording", run_recording, FUZZ_WORDS,
+    .text
+    = { "{\"recording\":1,\"title\":\"t\",\"graph\":\"<graph/>\"}\n{\"at\":0,\"selection\":\"x\"}\n"
+        "{\"at\":1.5,\"run\":{\"event\":\"step\",\"step\":1,\"metrics\":{\"m\":0.5}}}\n{\"at\":2,\"note\":\"\"}\n",
+        "{\"recording\":[1],\"title\":{},\"graph\":\"\"}\n" } },
   { "hand-in", run_hand_in, FUZZ_WORDS, .add = add_hand_ins },
   { "settings", run_settings, FUZZ_WORDS,
     .text = { "[window]\nwidth=3\nhistory-megabytes=7\na=b\n[window]\nwelcome=false\nhistory-megabytes=999999\n" },

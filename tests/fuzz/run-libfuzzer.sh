@@ -36,7 +36,7 @@ flags="-std=gnu11 -gline-tables-only -O1 -w -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64
 linker=
 ! command -v ld.lld > /dev/null || linker=-fuse-ld=lld
 
-sources=$(cd "$root" && echo tests/fuzz/[!t]*.c app/mcp-*.c app/remote-stream.c ui/document/studio-journal.c \
+sources=$(cd "$root" && echo tests/fuzz/[!t]*.c app/mcp-*.c app/remote-stream.c ui/document/studio-journal.c ui/page/recording-file.c \
   app/worker/worker-methods.c app/worker/worker-pace.c app/worker/worker-predict.c app/worker/worker-s[nt]*.c ui/settings/*.c \
   engine/train/run-restore.c engine/train/*-pack.c engine/train/run-folder.c engine/train/rank-*.c engine/train/step-trace.c \
   engine/plan/cost-table-file.c engine/dist/*.c engine/run/state-file.c engine/run/loom-state.c)

@@ -107,7 +107,8 @@ test_outside (void)
   "<wire from=\"data.y\" to=\"loss.target\"/><train loss=\"loss\" optimizer=\"sgd\" lr=\"0.01\" epochs=\"1\" "         \
   "batch_size=\"2\"/></graph>"
   g_autofree char *apart = path_of ("apart"), *table = path_of ("t.csv"), *other = path_of ("o.csv"),
-                  *near = path_of ("apart/near.csv"), *journals = path_of ("journals"), *saved = path_of ("apart/g.xml");
+                  *near = path_of ("apart/near.csv"), *journals = path_of ("journals"),
+                  *saved = path_of ("apart/g.xml");
   g_autofree char *first = g_strdup_printf (TABLE_GRAPH, table), *second = g_strdup_printf (TABLE_GRAPH, other),
                   *own = g_strdup_printf (TABLE_GRAPH, "near.csv");
   g_autofree char *early = graph_event (1, second), *late = graph_event (2, own),
@@ -152,6 +153,75 @@ test_outside (void)
   assert_nothing_read (again);
 }
 
+/* ---- events -------------------------------------------------------------------- */
+
+static Recording *
+read_text (const char *name, const char *events)
+{
+  g_autofree char *path = write_recording (name, CHAIN, events);
+  g_autoptr (GError) error = NULL;
+  Recording *recording = recording_read (path, &error);
+
+  g_assert_no_error (error);
+  return recording;
+}
+
+/* Plays all events on a run. (transfer full) */
+static StudioRun *
+play_events (const char *events)
+{
+  StudioRun *run = studio_run_new ();
+  g_autoptr (StudioDocument) document = document_load (CHAIN);
+  Replay *replay = replay_new (read_text ("events" RECORDING_SUFFIX, events), document, run);
+
+  replay_seek (replay, replay_get_length (replay));
+  replay_free (replay);
+  return run;
+}
+
+/* Members of another type are as if they were not there. */
+static void
+test_types (void)
+{
+  static const char *const values[] = { "5", "-1e300", "true", "null", "\"text\"", "[1,[2]]", "{\"a\":{\"b\":1}}" };
+  static const char *const members[]
+      = { "event", "split", "step", "epoch", "loss", "lr", "total_steps", "epochs", "metrics", "other" };
+  static const char *const kinds[] = { "graph", "selection", "note", "command", "state", "run", "other" };
+  g_autoptr (GString) events = g_string_new (NULL);
+
+  for (guint v = 0; v < G_N_ELEMENTS (values); v++)
+    {
+      for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
+        if (v != 4 || i > 0) /* of a graph that cannot be read, a message tells */
+          g_string_append_printf (events, "{\"at\":0,\"%s\":%s}\n", kinds[i], values[v]);
+      for (guint i = 0; i < G_N_ELEMENTS (members); i++)
+        for (guint is_eval = 0; is_eval < 2; is_eval++)
+          g_string_append_printf (events, "{\"at\":0,\"run\":{\"event\":\"%s\",\"%s\":%s}}\n",
+                                  is_eval ? "eval" : "step", members[i], values[v]);
+    }
+  g_string_append (events, "{\"at\":0,\"run\":{\"event\":\"step\",\"step\":7,\"loss\":0.5,\"metrics\":{\"m\":[]}}}\n");
+  g_autoptr (StudioRun) run = play_events (events->str);
+  double step, loss;
+  g_assert_true (loom_series_last (studio_run_get_train (run, -1), &step, &loss));
+  g_assert_cmpfloat (step, ==, 7);
+  g_assert_cmpfloat (loss, ==, 0.5);
+}
+
+/* JSON-GLib's parser is recursive. */
+static void
+test_nesting (void)
+{
+  const gsize deep = 1 << 20;
+  g_autofree char *open = g_strnfill (deep, '['), *close = g_strnfill (deep, ']'),
+                  *events = g_strconcat ("{\"at\":0,\"other\":", open, close, "}\n{\"at\":1,\"note\":\"\"}\n", NULL);
+  g_autofree char *path = write_recording ("deep" RECORDING_SUFFIX, CHAIN, events);
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (recording_read (path, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_PARSE);
+  g_assert_cmpstr (error->message, ==, "Line 2: not an event.");
+}
+
 TEST_FILE (argc, argv)
 {
   int status;
@@ -165,6 +235,8 @@ TEST_FILE (argc, argv)
   gradloom_register_resource ();
   gradloom_icons_register_resource ();
   g_test_add_func ("/recording/outside", test_outside);
+  g_test_add_func ("/recording/types", test_types);
+  g_test_add_func ("/recording/nesting", test_nesting);
   status = g_test_run ();
   remove_tree (folder);
   return status;

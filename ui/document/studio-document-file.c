@@ -218,7 +218,8 @@ studio_document_recover (StudioDocument *self, const char *journal, GError **err
    * was before another crash. */
   if (content->path != NULL)
     digest = content->digest != NULL ? g_strdup (content->digest) : studio_file_watch_digest_of (base, length);
-  use_graph (self, graph, g_steal_pointer (&faults), g_bytes_ref (content->base), content->path, content->origin, digest);
+  use_graph (self, graph, g_steal_pointer (&faults), g_bytes_ref (content->base), content->path, content->origin,
+             digest);
 
   if (content->n_saved > 0)
     self->saved_step = G_MAXUINT64; /* it was within the steps that are one now */

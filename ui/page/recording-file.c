@@ -37,8 +37,8 @@ recording_get_length (const Recording *recording)
 
 /* ---- reading ---------------------------------------------------------------- */
 
-static const char *
-text_of (JsonObject *object, const char *member)
+const char *
+recording_get_text (JsonObject *object, const char *member)
 {
   JsonNode *node = json_object_get_member (object, member);
 
@@ -47,12 +47,22 @@ text_of (JsonObject *object, const char *member)
              : NULL;
 }
 
+double
+recording_get_number (JsonObject *object, const char *member)
+{
+  JsonNode *node = json_object_get_member (object, member);
+
+  return node != NULL && JSON_NODE_HOLDS_VALUE (node) && json_node_get_value_type (node) != G_TYPE_STRING
+             ? json_node_get_double (node)
+             : NAN;
+}
+
 static gboolean
 read_head (Recording *recording, JsonObject *line)
 {
-  const char *graph = text_of (line, "graph"), *title = text_of (line, "title");
+  const char *graph = recording_get_text (line, "graph"), *title = recording_get_text (line, "title");
 
-  if (json_object_get_int_member_with_default (line, "recording", 0) != VERSION || graph == NULL)
+  if (recording_get_number (line, "recording") != VERSION || graph == NULL)
     return FALSE;
   recording->graph = g_strdup (graph);
   recording->title = g_strdup (title != NULL ? title : "");
@@ -62,7 +72,7 @@ read_head (Recording *recording, JsonObject *line)
 static gboolean
 read_event (Recording *recording, JsonObject *line)
 {
-  RecordingEvent event = { json_object_get_double_member_with_default (line, "at", NAN), NULL, NULL };
+  RecordingEvent event = { recording_get_number (line, "at"), NULL, NULL };
   JsonObjectIter iter;
   const char *name;
   JsonNode *value;
@@ -97,7 +107,8 @@ recording_read (const char *path, GError **error)
   lines = length <= MOST_BYTES ? g_strsplit (text, "\n", MOST_EVENTS + 2) : g_new0 (char *, 1);
   for (guint i = 0; lines[i] != NULL && (lines[i][0] != '\0' || lines[i + 1] != NULL); i++)
     {
-      const gboolean whole = json_parser_load_from_data (parser, lines[i], -1, NULL);
+      const gboolean whole = loom_json_is_within (lines[i], strlen (lines[i]), LOOM_JSON_LEVELS)
+                             && json_parser_load_from_data (parser, lines[i], -1, NULL);
       JsonNode *root = whole ? json_parser_get_root (parser) : NULL;
 
       /* The last line may have been cut off. */

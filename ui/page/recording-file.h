@@ -25,6 +25,10 @@ Recording *recording_read (const char *path, GError **error);
 void recording_free (Recording *recording);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Recording, recording_free)
 double recording_get_length (const Recording *recording); /* in seconds */
+/* The text of a member; NULL if there is none, or it is no text. (transfer none) */
+const char *recording_get_text (JsonObject *object, const char *member);
+/* The same for a number; NaN. */
+double recording_get_number (JsonObject *object, const char *member);
 
 /* Lines of the file, with their ends. value (transfer full). (transfer full) */
 char *recording_head_line (const char *title, const char *graph);

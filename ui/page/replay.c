@@ -2,6 +2,7 @@
 #include "ui/page/replay.h"
 
 #define COMMAND_SECONDS 3
+#define MOST_STEPS      0x1p53 /* the largest number that a double counts to */
 
 struct _Replay
 {
@@ -51,16 +52,13 @@ play_state (Replay *self, JsonNode *value)
     studio_run_take_begin (self->run);
 }
 
-static double
-number (JsonObject *event, const char *name)
-{
-  return json_object_get_double_member_with_default (event, name, NAN);
-}
-
+/* 0 without it. */
 static gint64
 integer (JsonObject *event, const char *name)
 {
-  return json_object_get_int_member_with_default (event, name, 0);
+  const double value = recording_get_number (event, name);
+
+  return value > 0 ? (gint64)MIN (value, MOST_STEPS) : 0;
 }
 
 static void
@@ -71,7 +69,7 @@ play_run (Replay *self, JsonNode *value)
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
   GVariantBuilder metrics;
   JsonObjectIter iter;
-  const char *name;
+  const char *name, *split = recording_get_text (event, "split");
   JsonNode *metric;
 
   g_variant_builder_init (&metrics, G_VARIANT_TYPE ("ad"));
@@ -86,9 +84,9 @@ play_run (Replay *self, JsonNode *value)
     }
   g_ptr_array_add (names, NULL);
   g_autoptr (GVariant) values = g_variant_ref_sink (g_variant_builder_end (&metrics));
-  if (g_str_equal (json_object_get_string_member_with_default (event, "event", ""), "eval"))
-    studio_run_take_evaluation (self->run, json_object_get_string_member_with_default (event, "split", "val"),
-                                integer (event, "step"), integer (event, "epoch"), number (event, "loss"),
+  if (g_strcmp0 (recording_get_text (event, "event"), "eval") == 0)
+    studio_run_take_evaluation (self->run, split != NULL ? split : "val", integer (event, "step"),
+                                integer (event, "epoch"), recording_get_number (event, "loss"),
                                 (const char *const *)names->pdata, values);
   else
     {
@@ -96,7 +94,7 @@ play_run (Replay *self, JsonNode *value)
 
       g_variant_builder_init (&points, G_VARIANT_TYPE ("a(xxddad)"));
       g_variant_builder_add (&points, "(xxdd@ad)", integer (event, "step"), integer (event, "epoch"),
-                             number (event, "loss"), number (event, "lr"), values);
+                             recording_get_number (event, "loss"), recording_get_number (event, "lr"), values);
       g_autoptr (GVariant) point = g_variant_ref_sink (g_variant_builder_end (&points));
       studio_run_take_metrics (self->run, (const char *const *)names->pdata, point, 1);
       if (json_object_has_member (event, "total_steps"))
