@@ -153,6 +153,89 @@ test_outside (void)
   assert_nothing_read (again);
 }
 
+/* ---- what a replay would overwrite ------------------------------------------------ */
+
+static const char *
+state_of (const PageFrame *self)
+{
+  return studio_recording_bar_get_state (self->page->recording_bar);
+}
+
+/* The button of the bar with this icon. */
+static GtkButton *
+find_button (const PageFrame *self, const char *icon)
+{
+  g_autoptr (GPtrArray) found = g_ptr_array_new ();
+
+  find_widgets (GTK_WIDGET (self->page->recording_bar), GTK_TYPE_BUTTON, found);
+  for (guint i = 0; i < found->len; i++)
+    if (g_strcmp0 (gtk_button_get_icon_name (found->pdata[i]), icon) == 0)
+      return found->pdata[i];
+  g_assert_not_reached ();
+}
+
+/* A run that begins is the run's own, and the replay's figures are not added to it. */
+static void
+test_run_begins (void)
+{
+  g_autofree char *path = write_recording ("run" RECORDING_SUFFIX, CHAIN, "{\"at\":9,\"note\":\"\"}\n");
+  PageFrame frame;
+
+  page_begin (&frame);
+  play (&frame, path);
+  g_assert_cmpstr (state_of (&frame), ==, "playing");
+  studio_run_take_state (frame.page->run, "done", NULL);
+  g_assert_cmpstr (state_of (&frame), ==, "playing");
+  studio_run_take_state (frame.page->run, "preparing", NULL);
+  g_assert_cmpstr (state_of (&frame), ==, "-");
+  studio_run_take_state (frame.page->run, "done", NULL);
+  page_end (&frame);
+}
+
+/* Another document in the page ends the replay, and a page with one is not taken for another document. */
+static void
+test_other_document (void)
+{
+  static const char empty[] = GRAPH ("");
+  g_autofree char *path = write_recording ("empty" RECORDING_SUFFIX, empty, "{\"at\":9,\"note\":\"\"}\n");
+  g_autoptr (GError) error = NULL;
+  PageFrame frame;
+
+  page_begin (&frame);
+  g_assert_true (studio_page_is_untouched (frame.page));
+  play (&frame, path);
+  g_assert_false (studio_page_is_untouched (frame.page));
+  g_assert_true (studio_page_open_example (frame.page, "lessons/spirals", &error));
+  g_assert_cmpstr (state_of (&frame), ==, "-");
+  play (&frame, path);
+  g_assert_cmpstr (state_of (&frame), ==, "playing");
+  studio_page_reset (frame.page);
+  g_assert_cmpstr (state_of (&frame), ==, "-");
+  g_assert_true (studio_page_is_untouched (frame.page));
+  page_end (&frame);
+}
+
+/* The bar is still shown for a moment after Stop. */
+static void
+test_after_stop (void)
+{
+  g_autofree char *path = write_recording ("stop" RECORDING_SUFFIX, CHAIN, "{\"at\":9,\"note\":\"\"}\n");
+  PageFrame frame;
+
+  page_begin (&frame);
+  play (&frame, path);
+  GtkButton *button = find_button (&frame, "media-playback-pause-symbolic");
+  GtkWidget *caption = find_widget (GTK_WIDGET (frame.page->recording_bar), GTK_TYPE_ENTRY);
+  g_signal_emit_by_name (button, "clicked");
+  g_assert_cmpstr (state_of (&frame), ==, "paused");
+  g_signal_emit_by_name (find_button (&frame, "media-playback-stop-symbolic"), "clicked");
+  g_assert_cmpstr (state_of (&frame), ==, "-");
+  g_signal_emit_by_name (button, "clicked");
+  g_signal_emit_by_name (caption, "activate");
+  g_assert_cmpstr (state_of (&frame), ==, "-");
+  page_end (&frame);
+}
+
 /* ---- events -------------------------------------------------------------------- */
 
 static Recording *
@@ -235,6 +318,9 @@ TEST_FILE (argc, argv)
   gradloom_register_resource ();
   gradloom_icons_register_resource ();
   g_test_add_func ("/recording/outside", test_outside);
+  g_test_add_func ("/recording/run-begins", test_run_begins);
+  g_test_add_func ("/recording/other-document", test_other_document);
+  g_test_add_func ("/recording/after-stop", test_after_stop);
   g_test_add_func ("/recording/types", test_types);
   g_test_add_func ("/recording/nesting", test_nesting);
   status = g_test_run ();

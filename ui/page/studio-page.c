@@ -696,13 +696,14 @@ studio_page_is_untouched (StudioPage *self)
 {
   return studio_document_is_empty (self->document) && studio_document_get_path (self->document) == NULL
          && studio_document_undo_name (self->document) == NULL && studio_document_redo_name (self->document) == NULL
-         && studio_run_get_state (self->run) == STUDIO_RUN_IDLE;
+         && studio_run_get_state (self->run) == STUDIO_RUN_IDLE && !studio_recording_bar_is_on (self->recording_bar);
 }
 
 /* The document has another graph: what was shown of a run belongs to the earlier one. */
 static void
 begin_run (StudioPage *self)
 {
+  studio_recording_bar_end_replay (self->recording_bar);
   studio_panel_split_hide (self->panel_split);
   studio_runner_open (self->runner);
   update_actions (self);

@@ -56,6 +56,12 @@ studio_recording_bar_get_caption (StudioRecordingBar *self)
   return gtk_label_get_text (GTK_LABEL (self->caption));
 }
 
+gboolean
+studio_recording_bar_is_on (StudioRecordingBar *self)
+{
+  return self->recorder != NULL || self->replay != NULL;
+}
+
 /* The caption, or what was done last. */
 static void
 show_caption (StudioRecordingBar *self)
@@ -81,7 +87,7 @@ show (StudioRecordingBar *self)
   g_autofree char *clock = g_strdup_printf ("%d:%02d", seconds / 60, seconds % 60);
 
   gtk_label_set_text (GTK_LABEL (self->clock), clock);
-  gtk_revealer_set_reveal_child (GTK_REVEALER (self->revealer), self->recorder != NULL || self->replay != NULL);
+  gtk_revealer_set_reveal_child (GTK_REVEALER (self->revealer), studio_recording_bar_is_on (self));
   gtk_widget_set_visible (self->recording, self->recorder != NULL);
   gtk_widget_set_visible (self->note, self->recorder != NULL);
   gtk_widget_set_visible (self->play, self->recorder == NULL);
@@ -111,6 +117,20 @@ stop_cb (StudioRecordingBar *self)
   g_clear_pointer (&self->recorder, recorder_free);
   g_clear_pointer (&self->replay, replay_free);
   pause_replay (self);
+}
+
+void
+studio_recording_bar_end_replay (StudioRecordingBar *self)
+{
+  if (self->replay != NULL)
+    stop_cb (self);
+}
+
+static void
+state_cb (StudioRecordingBar *self)
+{
+  if (studio_run_is_live (self->run))
+    studio_recording_bar_end_replay (self);
 }
 
 static gboolean
@@ -152,10 +172,12 @@ start (StudioRecordingBar *self)
   show (self);
 }
 
-/* From the end it begins again. */
+/* From the end it begins again. For a moment after the replay has ended, the button is still shown. */
 static void
 play_cb (StudioRecordingBar *self)
 {
+  if (self->replay == NULL)
+    return;
   if (self->ticks > 0)
     {
       pause_replay (self);
@@ -181,6 +203,8 @@ change_cb (GtkRange *range, GtkScrollType scroll, double value, StudioRecordingB
 static void
 note_cb (StudioRecordingBar *self)
 {
+  if (self->recorder == NULL)
+    return;
   recorder_note (self->recorder, gtk_editable_get_text (GTK_EDITABLE (self->note)));
   gtk_editable_set_text (GTK_EDITABLE (self->note), "");
 }
@@ -252,6 +276,7 @@ studio_recording_bar_set (StudioRecordingBar *self, StudioDocument *document, St
   g_return_if_fail (self->document == NULL);
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
+  g_signal_connect_object (run, "state-changed", G_CALLBACK (state_cb), self, G_CONNECT_SWAPPED);
 }
 
 static void

@@ -17,6 +17,10 @@ void studio_recording_bar_set (StudioRecordingBar *self, StudioDocument *documen
 void studio_recording_bar_toggle (StudioRecordingBar *self);
 /* Plays from the beginning. The document has the recording's graph. recording (transfer full). */
 void studio_recording_bar_play (StudioRecordingBar *self, Recording *recording);
+/* Another document is opened, or a run begins: what is played would overwrite it. */
+void studio_recording_bar_end_replay (StudioRecordingBar *self);
+/* TRUE while a session is recorded or replayed, also after its last second. */
+gboolean studio_recording_bar_is_on (StudioRecordingBar *self);
 /* A command of the table is run. */
 void studio_recording_bar_take_command (StudioRecordingBar *self, const char *name);
 /* "recording", "playing", "paused" or "-"; the second; and the caption. */
