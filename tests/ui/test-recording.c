@@ -305,6 +305,109 @@ test_nesting (void)
   g_assert_cmpstr (error->message, ==, "Line 2: not an event.");
 }
 
+/* ---- states and metrics --------------------------------------------------------- */
+
+/* (transfer full) */
+static Recording *
+read_back (const char *path)
+{
+  g_autoptr (GError) error = NULL;
+  Recording *recording = recording_read (path, &error);
+
+  g_assert_no_error (error);
+  return recording;
+}
+
+/* States are words of the file and not of the language. */
+static void
+test_states (void)
+{
+  g_autofree char *path = path_of ("states" RECORDING_SUFFIX), *text = NULL;
+  g_autoptr (StudioDocument) document = document_load (CHAIN);
+  g_autoptr (StudioRun) run = studio_run_new ();
+  Recorder *recorder = recorder_new (document, run, path, NULL);
+
+  g_assert_nonnull (recorder);
+  studio_run_take_state (run, "preparing", NULL);
+  studio_run_take_state (run, "running", NULL);
+  studio_run_take_state (run, "done", NULL);
+  recorder_free (recorder);
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  g_assert_nonnull (strstr (text, "\"state\":\"starting\""));
+  g_assert_nonnull (strstr (text, "\"state\":\"running\""));
+  g_assert_nonnull (strstr (text, "\"state\":\"done\""));
+  g_autoptr (StudioRun) played = play_events ("{\"at\":0,\"run\":{\"event\":\"step\",\"step\":1,\"loss\":1}}\n"
+                                              "{\"at\":1,\"state\":\"starting\"}\n");
+  g_assert_cmpuint (loom_series_length (studio_run_get_train (played, -1)), ==, 0);
+  g_assert_nonnull (studio_run_get_previous (played, -1));
+}
+
+/* A run keeps each metric's curves, so a file cannot name any number of them. */
+static void
+test_metrics (void)
+{
+  g_autoptr (GString) events = g_string_new (NULL);
+
+  for (int e = 0; e < 4; e++)
+    {
+      g_string_append_printf (events, "{\"at\":0,\"run\":{\"event\":\"%s\",\"step\":%d,\"metrics\":{",
+                              e % 2 == 0 ? "step" : "eval", e);
+      for (int i = 0; i < 40; i++)
+        g_string_append_printf (events, "%s\"m%d\":%d", i > 0 ? "," : "", 40 * e + i, i);
+      g_string_append (events, "}}}\n");
+    }
+  g_autoptr (StudioRun) run = play_events (events->str);
+  g_assert_cmpuint (studio_run_n_metrics (run), ==, 64);
+  g_assert_cmpstr (studio_run_get_metric_name (run, 63), ==, "m63");
+}
+
+/* ---- limits --------------------------------------------------------------------- */
+
+/* What is recorded can be read: a recording ends before the reader's limits, with a sentence. */
+static void
+test_limits (void)
+{
+  const guint most = 200000;
+  g_autofree char *path = path_of ("long" RECORDING_SUFFIX), *large = g_strnfill (33 << 20, 'x'), *text = NULL;
+  g_autoptr (StudioDocument) document = document_load (CHAIN);
+  g_autoptr (StudioRun) run = studio_run_new ();
+  g_autoptr (GError) error = NULL;
+  Recorder *recorder = recorder_new (document, run, path, &error);
+
+  g_assert_no_error (error);
+  for (guint i = 0; i < most; i++)
+    recorder_note (recorder, "a");
+  recorder_note (recorder, "b");
+  g_assert_cmpstr (recorder_get_fault (recorder), ==, "A recording has at most 64 MB, 200,000 events and 24 hours.");
+  recorder_free (recorder);
+  g_autoptr (Recording) of_events = read_back (path);
+  g_assert_cmpuint (of_events->events->len, ==, most);
+
+  /* One more is refused, rather than left out. */
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  g_autofree char *longer = g_strconcat (text, "{\"at\":86400,\"note\":\"\"}\n", NULL);
+  g_assert_true (g_file_set_contents (path, longer, -1, NULL));
+  g_assert_null (recording_read (path, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+  g_clear_error (&error);
+
+  recorder = recorder_new (document, run, path, &error);
+  g_assert_no_error (error);
+  recorder_note (recorder, large);
+  g_assert_null (recorder_get_fault (recorder));
+  recorder_note (recorder, large);
+  g_assert_nonnull (recorder_get_fault (recorder));
+  recorder_free (recorder);
+  g_autoptr (Recording) of_bytes = read_back (path);
+  g_assert_cmpuint (of_bytes->events->len, >=, 1);
+
+  g_assert_true (recording_fits (0, 0, 24 * 3600, NULL));
+  g_assert_false (recording_fits (0, 0, 24 * 3600 + 1, NULL));
+  g_assert_true (g_file_set_contents (path, "", 0, NULL));
+  g_assert_null (recording_read (path, &error));
+  g_assert_cmpstr (error->message, ==, "Line 1: not a recording of version 1.");
+}
+
 TEST_FILE (argc, argv)
 {
   int status;
@@ -323,6 +426,9 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/recording/after-stop", test_after_stop);
   g_test_add_func ("/recording/types", test_types);
   g_test_add_func ("/recording/nesting", test_nesting);
+  g_test_add_func ("/recording/states", test_states);
+  g_test_add_func ("/recording/metrics", test_metrics);
+  g_test_add_func ("/recording/limits", test_limits);
   status = g_test_run ();
   remove_tree (folder);
   return status;

@@ -3,6 +3,8 @@
 
 #include "ui/page/recording-file.h"
 
+#define SPARE_SECONDS 1 /* more than the time of an event is rounded by */
+
 struct _Recorder
 {
   StudioDocument *document;
@@ -10,6 +12,8 @@ struct _Recorder
   GOutputStream *out; /* NULL after a fault */
   char *fault;
   gint64 begun;
+  gsize bytes;            /* written */
+  guint n_lines;          /* the head included */
   char *graph;            /* as it was last written */
   double step, evaluated; /* of the run's last point, and of its last evaluation */
   StudioRunState state;
@@ -32,9 +36,17 @@ write_line (Recorder *self, char *line)
 {
   g_autofree char *owned = line;
   g_autoptr (GError) error = NULL;
+  const gsize length = strlen (line);
 
-  if (self->out == NULL || g_output_stream_write_all (self->out, line, strlen (line), NULL, NULL, &error))
+  if (self->out == NULL)
     return;
+  if (recording_fits (self->bytes + length, self->n_lines, recorder_get_seconds (self) + SPARE_SECONDS, &error)
+      && g_output_stream_write_all (self->out, line, length, NULL, NULL, &error))
+    {
+      self->bytes += length;
+      self->n_lines++;
+      return;
+    }
   self->fault = g_strdup (error->message);
   g_clear_object (&self->out);
 }
@@ -178,6 +190,14 @@ numbers_cb (Recorder *self)
     }
 }
 
+/* Words of the file, which no translation changes. */
+static const char *const state_words[] = {
+  [STUDIO_RUN_IDLE] = "idle",       [STUDIO_RUN_STARTING] = RECORDING_STARTING,
+  [STUDIO_RUN_RUNNING] = "running", [STUDIO_RUN_PAUSED] = "paused",
+  [STUDIO_RUN_DONE] = "done",       [STUDIO_RUN_STOPPED] = "stopped",
+  [STUDIO_RUN_FAILED] = "failed",   [STUDIO_RUN_LOST] = "lost",
+};
+
 static void
 state_cb (Recorder *self)
 {
@@ -190,7 +210,7 @@ state_cb (Recorder *self)
   if (state == STUDIO_RUN_STARTING)
     self->step = self->evaluated = -1;
   self->state = state;
-  add_text (self, "state", studio_run_state_word (state));
+  add_text (self, "state", state_words[state]);
 }
 
 /* ---- object --------------------------------------------------------------------- */

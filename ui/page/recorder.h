@@ -13,5 +13,5 @@ double recorder_get_seconds (const Recorder *self);
 void recorder_note (Recorder *self, const char *text);
 /* A command of the table was run. */
 void recorder_command (Recorder *self, const char *name);
-/* A sentence if the file could not be written, which ends the recording; or NULL. */
+/* A sentence if the file could not be written or has reached a limit, which ends the recording; or NULL. */
 const char *recorder_get_fault (const Recorder *self);

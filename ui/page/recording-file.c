@@ -7,10 +7,10 @@
 
 #include "engine/loom.h"
 
-#define VERSION     1
-#define MOST_BYTES  (64 << 20)
-#define MOST_EVENTS 200000
-#define MOST_HOURS  24
+#define VERSION      1
+#define MOST_BYTES   (64 << 20)
+#define MOST_EVENTS  200000
+#define MOST_SECONDS (24 * 3600)
 
 static void
 event_clear (gpointer event)
@@ -25,6 +25,16 @@ recording_free (Recording *recording)
   g_free (recording->graph);
   g_array_unref (recording->events);
   g_free (recording);
+}
+
+gboolean
+recording_fits (gsize bytes, guint n_events, double seconds, GError **error)
+{
+  if (bytes <= MOST_BYTES && n_events <= MOST_EVENTS && seconds <= MOST_SECONDS)
+    return TRUE;
+  g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA,
+                       _ ("A recording has at most 64 MB, 200,000 events and 24 hours."));
+  return FALSE;
 }
 
 double
@@ -84,7 +94,7 @@ read_event (Recording *recording, JsonObject *line)
         event.kind = g_intern_string (name);
         event.value = value;
       }
-  if (event.kind == NULL || !(event.at >= recording_get_length (recording)) || event.at > MOST_HOURS * 3600.)
+  if (event.kind == NULL || !(event.at >= recording_get_length (recording)) || event.at > MOST_SECONDS)
     return FALSE;
   event.value = json_node_ref (event.value);
   g_array_append_val (recording->events, event);
@@ -99,16 +109,23 @@ recording_read (const char *path, GError **error)
   g_autofree char *text = NULL;
   g_auto (GStrv) lines = NULL;
   gsize length;
+  guint n_lines;
 
   recording->events = g_array_new (FALSE, FALSE, sizeof (RecordingEvent));
   g_array_set_clear_func (recording->events, event_clear);
   if (!loom_path_read (path, &text, &length, error))
     return NULL;
-  lines = length <= MOST_BYTES ? g_strsplit (text, "\n", MOST_EVENTS + 2) : g_new0 (char *, 1);
-  for (guint i = 0; lines[i] != NULL && (lines[i][0] != '\0' || lines[i + 1] != NULL); i++)
+  /* The head, events, and what follows the last line that may be one: nothing. */
+  if (length <= MOST_BYTES)
+    lines = g_strsplit (text, "\n", MOST_EVENTS + 2);
+  n_lines = lines != NULL ? g_strv_length (lines) : 0;
+  if (!recording_fits (length, n_lines == MOST_EVENTS + 2 && *lines[n_lines - 1] != '\0' ? n_lines - 1 : 0, 0, error))
+    return NULL;
+  for (guint i = 0; i == 0 || (lines[i] != NULL && (lines[i][0] != '\0' || lines[i + 1] != NULL)); i++)
     {
-      const gboolean whole = loom_json_is_within (lines[i], strlen (lines[i]), LOOM_JSON_LEVELS)
-                             && json_parser_load_from_data (parser, lines[i], -1, NULL);
+      const char *line = n_lines > 0 ? lines[i] : "";
+      const gboolean whole = loom_json_is_within (line, strlen (line), LOOM_JSON_LEVELS)
+                             && json_parser_load_from_data (parser, line, -1, NULL);
       JsonNode *root = whole ? json_parser_get_root (parser) : NULL;
 
       /* The last line may have been cut off. */
@@ -119,11 +136,6 @@ recording_read (const char *path, GError **error)
         continue;
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_PARSE,
                    i == 0 ? _ ("Line %u: not a recording of version 1.") : _ ("Line %u: not an event."), i + 1);
-      return NULL;
-    }
-  if (recording->graph == NULL)
-    {
-      g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_PARSE, _ ("The file is empty, or larger than 64 MB."));
       return NULL;
     }
   return g_steal_pointer (&recording);

@@ -5,7 +5,8 @@
 #include <gio/gio.h>
 #include <json-glib/json-glib.h>
 
-#define RECORDING_SUFFIX ".recording"
+#define RECORDING_SUFFIX   ".recording"
+#define RECORDING_STARTING "starting" /* the state that begins another run */
 
 typedef struct
 {
@@ -20,7 +21,9 @@ typedef struct
   GArray *events;      /* RecordingEvent */
 } Recording;
 
-/* Errors are sentences with the number of the line. */
+/* FALSE with a sentence if a recording of this size is refused. */
+gboolean recording_fits (gsize bytes, guint n_events, double seconds, GError **error);
+/* Errors are sentences, with the number of the line. */
 Recording *recording_read (const char *path, GError **error);
 void recording_free (Recording *recording);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Recording, recording_free)

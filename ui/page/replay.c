@@ -2,6 +2,7 @@
 #include "ui/page/replay.h"
 
 #define COMMAND_SECONDS 3
+#define MOST_METRICS    64
 #define MOST_STEPS      0x1p53 /* the largest number that a double counts to */
 
 struct _Replay
@@ -14,6 +15,7 @@ struct _Replay
   const char *note, *command, *selected; /* of the recording */
   const char *graph;                     /* the one to be shown; NULL: as it is */
   gboolean reveal;                       /* selected is to be shown */
+  GHashTable *metrics;                   /* the names of those that are shown, of the recording */
 };
 
 /* ---- kinds -------------------------------------------------------------------- */
@@ -48,7 +50,7 @@ play_command (Replay *self, JsonNode *value)
 static void
 play_state (Replay *self, JsonNode *value)
 {
-  if (g_strcmp0 (json_node_get_string (value), studio_run_state_word (STUDIO_RUN_STARTING)) == 0)
+  if (g_str_equal (json_node_get_string (value), RECORDING_STARTING))
     studio_run_take_begin (self->run);
 }
 
@@ -59,6 +61,15 @@ integer (JsonObject *event, const char *name)
   const double value = recording_get_number (event, name);
 
   return value > 0 ? (gint64)MIN (value, MOST_STEPS) : 0;
+}
+
+/* A run keeps the curves of all metrics that it has ever had. */
+static gboolean
+is_shown (Replay *self, const char *metric)
+{
+  if (g_hash_table_size (self->metrics) < MOST_METRICS)
+    g_hash_table_add (self->metrics, (gpointer)metric);
+  return g_hash_table_contains (self->metrics, metric);
 }
 
 static void
@@ -77,10 +88,11 @@ play_run (Replay *self, JsonNode *value)
     {
       json_object_iter_init_ordered (&iter, json_node_get_object (given));
       while (json_object_iter_next_ordered (&iter, &name, &metric))
-        {
-          g_ptr_array_add (names, (gpointer)name);
-          g_variant_builder_add (&metrics, "d", JSON_NODE_HOLDS_VALUE (metric) ? json_node_get_double (metric) : NAN);
-        }
+        if (is_shown (self, name))
+          {
+            g_ptr_array_add (names, (gpointer)name);
+            g_variant_builder_add (&metrics, "d", JSON_NODE_HOLDS_VALUE (metric) ? json_node_get_double (metric) : NAN);
+          }
     }
   g_ptr_array_add (names, NULL);
   g_autoptr (GVariant) values = g_variant_ref_sink (g_variant_builder_end (&metrics));
@@ -198,12 +210,14 @@ replay_new (Recording *recording, StudioDocument *document, StudioRun *run)
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
   self->note = self->selected = "";
+  self->metrics = g_hash_table_new (g_str_hash, g_str_equal);
   return self;
 }
 
 void
 replay_free (Replay *self)
 {
+  g_hash_table_unref (self->metrics);
   recording_free (self->recording);
   g_object_unref (self->document);
   g_object_unref (self->run);
