@@ -128,6 +128,12 @@ draw_inputs (const Sample *sample)
                              : u < 0.3  ? 0
                                         : (float)(u < 0.5 ? rint (sum) : sum * 20);
               break;
+            case FILL_TIES:
+              inputs[t][i] = u < rule->value ? NAN : (float)rint (sum);
+              break;
+            case FILL_ZEROS:
+              inputs[t][i] = u < 0.1 ? -0.0F : 0;
+              break;
             case FILL_NORMAL:
             case FILL_DEFINITE:
             case FILL_DOMINANT:

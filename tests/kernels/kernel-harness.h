@@ -20,6 +20,8 @@ typedef enum
   FILL_POSITIVE, /* 0.1 … 2.1 */
   FILL_UNIT,     /* 0 … 1 */
   FILL_SPECIAL,  /* NaN of both signs, infinities and zeros among normal numbers */
+  FILL_TIES,     /* small integers with zeros of both signs, whose sums are often equal; NaN of a probability */
+  FILL_ZEROS,    /* zeros, a tenth of them negative */
   FILL_CLASS,    /* integers below limit */
   FILL_INDICES,  /* winners of a max pooling of random numbers */
   FILL_DEFINITE, /* matrices that are symmetric and positive definite */
@@ -30,7 +32,7 @@ typedef enum
 typedef struct
 {
   Fill kind;
-  double value; /* of FILL_VALUE; of FILL_CLASS the limit */
+  double value; /* of FILL_VALUE; of FILL_CLASS the limit, of FILL_TIES the probability of NaN */
 } FillRule;
 
 /* The attributes of a sample's primitive. */

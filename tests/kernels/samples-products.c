@@ -237,18 +237,27 @@ conv_samples (GPtrArray *all)
       }
 }
 
-/* Convolutions with a pooling (kernels/conv-pooled.h). */
+/* Convolutions with a pooling (kernels/conv-pooled.h): of numbers that differ; of integers, with ties, and NaN that
+ * win; and of zeros, whose results are zeros of both signs, equal to each other. */
 static void
 pooled_conv_samples (GPtrArray *all)
 {
   /* N, H, W, K, R, pad */
   static const int cases[][6]
       = { { 9, 12, 14, 16, 5, 2 }, { 5, 8, 10, 32, 3, 1 }, { 2, 6, 4, 16, 3, 0 }, { 1, 28, 28, 16, 3, 1 } };
+  static const struct
+  {
+    const char *name;
+    FillRule x, w, bias;
+  } fills[] = { { "", { FILL_NORMAL }, { FILL_NORMAL }, { FILL_NORMAL } },
+                { " ties", { FILL_TIES, 0.003 }, { FILL_TIES }, { FILL_TIES } },
+                { " zeros", { FILL_ZEROS }, { FILL_VALUE, -1 }, { FILL_VALUE, -0.0 } } };
 
-  for (int v = 0; v < (int)G_N_ELEMENTS (cases); v++)
+  for (int v = 0; v < (int)(G_N_ELEMENTS (cases) * G_N_ELEMENTS (fills)); v++)
     for (int mode = 0; mode < 4; mode++) /* bit 0: bias, bit 1: relu, forward only */
       {
-        const int *c = cases[v];
+        const int number = v % (int)G_N_ELEMENTS (cases), *c = cases[number];
+        const typeof (fills[0]) *fill = &fills[v / (int)G_N_ELEMENTS (cases)];
         const gint64 P = conv_size (c[1], 2 * c[5], c[4], 1, 1) / 2, Q = conv_size (c[2], 2 * c[5], c[4], 1, 1) / 2;
         const LoomTensorDesc x = { F, 0, 4, { c[0], 1, c[1], c[2] } }, w = { F, 0, 4, { c[3], 1, c[4], c[4] } };
         const LoomTensorDesc y = { F, 0, 4, { c[0], c[3], P, Q } }, bias = { F, 0, 1, { c[3] } };
@@ -260,20 +269,21 @@ pooled_conv_samples (GPtrArray *all)
                                         .has_bias = mode & 1,
                                         .act = mode & 2 ? LOOM_SCALAR_RELU : LOOM_SCALAR_ID,
                                         .pooled = true };
-        Sample *s = sample_add (all, "conv2d", 3e-5, "pooled %d mode %d", v, mode);
+        Sample *s = sample_add (all, "conv2d", 3e-5, "pooled %d mode %d%s", number, mode, fill->name);
 
-        sample_in (s, x, FILL_NORMAL, 0);
-        sample_in (s, w, FILL_NORMAL, 0);
+        sample_in (s, x, fill->x.kind, fill->x.value);
+        sample_in (s, w, fill->w.kind, fill->w.value);
         if (mode & 1)
-          sample_in (s, bias, FILL_NORMAL, 0);
+          sample_in (s, bias, fill->bias.kind, fill->bias.value);
         sample_out (s, y);
         sample_out (s, indices);
         SAMPLE_ATTRS (s, LoomConv2dAttrs) = attrs;
         s->nhwc = s->joined = TRUE;
         if (mode & 2)
           continue;
-        s = sample_add (all, "conv2d_weight_grad", 5e-5, "pooled %d mode %d", v, mode);
-        sample_in (s, y, FILL_NORMAL, 0);
+        s = sample_add (all, "conv2d_weight_grad", 5e-5, "pooled %d mode %d%s", number, mode, fill->name);
+        /* Whether the product of NaN and padding is added depends on the back end. */
+        sample_in (s, y, fill->x.kind, c[5] == 0 ? 10 * fill->x.value : 0);
         sample_in (s, x, FILL_NORMAL, 0);
         sample_in (s, indices, FILL_CLASS, 4);
         sample_out (s, w);
