@@ -286,6 +286,18 @@ report_failure (PlanGraph *g, const LoomPlanDevice *device, const char *origin, 
   return TRUE;
 }
 
+/* Drops options with NHWC operands or results if the plan has plain layouts only; returns the number of those left. */
+static guint
+keep_allowed (const PlanGraph *g, LoomKernelOption *option, guint n)
+{
+  guint n_kept = 0;
+
+  for (guint i = 0; i < n; i++)
+    if (!g->options.no_layout || option[i].nhwc == 0)
+      option[n_kept++] = option[i];
+  return n_kept;
+}
+
 guint
 graph_options (PlanGraph *g, const LoomPlanDevice *device, const PlanNode *instr, const LoomKernelSpec *spec,
                LoomKernelOption option[LOOM_MAX_OPTIONS])
@@ -296,14 +308,14 @@ graph_options (PlanGraph *g, const LoomPlanDevice *device, const PlanNode *instr
   guint n = plan_estimate_options (device, spec, option, &message);
 
   if (n > 0)
-    return n;
+    return keep_allowed (g, option, n);
   status = try_kernel (device, spec, &kernel, &message);
   report_failure (g, device, instr->origin, status, &message);
   if (status != LOOM_STATUS_OK)
     return 0;
   /* A kernel could be made, so the failure was temporary. */
   kernel->free (kernel);
-  return plan_estimate_options (device, spec, option, &message);
+  return keep_allowed (g, option, plan_estimate_options (device, spec, option, &message));
 }
 
 gboolean

@@ -164,11 +164,6 @@ fill_node (Layouts *self, Node *node, GChecksum *sum)
   node_kernel_call (self->g, &call, node->instr);
   node->n = graph_options (self->g, device, node->instr, &call.spec, node->option);
   use_node_measurements (self, node, &call.spec, words);
-  for (guint i = 0; i < node->n && self->g->options.no_layout;)
-    if (node->option[i].nhwc != 0)
-      drop_option (node, i);
-    else
-      i++;
   key = loom_cost_call_key (&call.spec, words);
   g_checksum_update (sum, (const guchar *)key, (gssize)strlen (key) + 1);
   g_checksum_update (sum, (const guchar *)device->name, (gssize)strlen (device->name) + 1);

@@ -418,8 +418,8 @@ guint plan_estimate_options (const LoomPlanDevice *device, const LoomKernelSpec 
  * estimate are not comparable. */
 gboolean plan_use_measurements (const LoomPlanDevice *device, const LoomKernelSpec *spec, const char *attributes,
                                 LoomKernelOption *option, guint n);
-/* plan_estimate_options() for a call of instr. If there are no options because the device failed, reports that as a
- * fault. */
+/* plan_estimate_options() for a call of instr, without those that the plan's layouts exclude. If there are no options
+ * because the device failed, reports that as a fault. */
 guint graph_options (PlanGraph *g, const LoomPlanDevice *device, const PlanNode *instr, const LoomKernelSpec *spec,
                      LoomKernelOption option[LOOM_MAX_OPTIONS]);
 /* TRUE if the instruction's device has a kernel for its current attributes and steps with these operands and results.
