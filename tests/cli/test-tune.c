@@ -164,7 +164,7 @@ test_tune (void)
   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"i\">\n"                                                    \
   "<node id=\"data\" op=\"dataset\" source=\"random\" n=\"12\" n_test=\"6\" in_features=\"64\" out_features=\"4\"/>\n" \
   "<node id=\"image\" op=\"reshape\" shape=\"B,1,8,8\"/>\n<node id=\"conv\" op=\"conv2d\" out_channels=\"4\" "         \
-  "kernel_size=\"3\" bias=\"false\"/>\n<node id=\"pool\" op=\"max_pool2d\" kernel_size=\"2\"/>\n<node id=\"flat\" "    \
+  "kernel_size=\"3\" bias=\"false\"/>\n<node id=\"pool\" op=\"max_pool2d\" kernel_size=\"3\"/>\n<node id=\"flat\" "    \
   "op=\"flatten\"/>\n<node id=\"fc\" op=\"linear\" out_features=\"4\" bias=\"false\"/>\n<node id=\"loss\" "            \
   "op=\"mse_loss\"/>\n"                                                                                                \
   "<wire from=\"data.x\" to=\"image\"/>\n<wire from=\"image\" to=\"conv\"/>\n<wire from=\"conv\" to=\"pool\"/>\n"      \
