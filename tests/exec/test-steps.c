@@ -238,7 +238,7 @@ side_step (Side *side, GPtrArray *batch, gboolean training, GError **error)
         return FALSE;
       g_ptr_array_add (side->outputs, copy);
     }
-  return driver == NULL || driver->advance (&(LoomDriverCall){ side->exec, side->state, side->spec }, error);
+  return driver == NULL || loom_driver_advance (driver, side->exec, side->state, side->spec, error);
 }
 
 static LoomTensor *
