@@ -212,8 +212,7 @@ def walk(s, pages):
                 s.note(s.hear("page %d done" % (i + 1), lambda h: h.description in DONE, 60))
             s.key("Return")
             s.note(s.hear("the next page", lambda h: h.role in ("grouping", "panel")))
-    s.until("completed", lambda: s.everything(lambda h: "is complete" in h.name), 5)
-    s.transcript.append(s.everything(lambda h: "is complete" in h.name)[0].name)
+    s.transcript.append(s.until("completed", lambda: s.everything(lambda h: "is complete" in h.name), 5)[0].name)
 
 
 def held(name, transcript):
