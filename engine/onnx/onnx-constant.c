@@ -42,6 +42,18 @@ onnx_tensor_is_uniform (const LoomTensor *t)
   return TRUE;
 }
 
+void
+onnx_row_major (const LoomTensor *x, gint64 stride[LOOM_SHAPE_MAX_RANK])
+{
+  gint64 step = 1;
+
+  for (int d = x->rank - 1; d >= 0; d--)
+    {
+      stride[d] = step;
+      step *= x->dim[d];
+    }
+}
+
 gboolean
 onnx_tensor_is_filled (const LoomTensor *t, double number)
 {

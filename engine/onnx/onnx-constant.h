@@ -11,3 +11,5 @@ const OnnxWire *onnx_tensor_wire (OnnxCtx *c, LoomTensor *t, const char *name, g
 gboolean onnx_tensor_is_uniform (const LoomTensor *t);
 /* All elements are this number. NULL: FALSE. */
 gboolean onnx_tensor_is_filled (const LoomTensor *t, double number);
+/* The distances between neighbours along each dimension, in elements. */
+void onnx_row_major (const LoomTensor *x, gint64 stride[LOOM_SHAPE_MAX_RANK]);

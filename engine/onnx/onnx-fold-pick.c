@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "engine/onnx/onnx-constant.h"
+
 /* ---- parts ------------------------------------------------------------ */
 
 gint64
@@ -220,18 +222,6 @@ strided (const LoomTensor *x, const gint64 *dims, gint64 offset, const gint64 *s
   return y;
 }
 
-static void
-row_major (const LoomTensor *x, gint64 stride[LOOM_SHAPE_MAX_RANK])
-{
-  gint64 step = 1;
-
-  for (int d = x->rank - 1; d >= 0; d--)
-    {
-      stride[d] = step;
-      step *= x->dim[d];
-    }
-}
-
 /* A negative step goes backwards; bounds outside mean the first or last element. */
 LoomTensor *
 fold_slice (const Fold *f)
@@ -248,7 +238,7 @@ fold_slice (const Fold *f)
   for (guint i = 1; i < f->n; i++)
     if (f->in[i] != NULL && onnx_has_dynamic (f->all, f->in[i]))
       return NULL;
-  row_major (x, stride);
+  onnx_row_major (x, stride);
   for (int d = 0; d < x->rank; d++)
     dims[d] = x->dim[d];
   for (int i = 0; i < n; i++)
@@ -280,7 +270,7 @@ fold_transpose (const Fold *f)
 
   if (loom_dtype_is_float (x->dtype) || (n >= 0 && n != x->rank))
     return NULL;
-  row_major (x, old);
+  onnx_row_major (x, old);
   for (int d = 0; d < x->rank; d++)
     {
       gint64 from = n < 0 ? x->rank - 1 - d : order[d];

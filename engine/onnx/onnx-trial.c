@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/onnx/onnx-constant.h"
 #include "engine/onnx/onnx-numbers.h"
 #include "engine/ops/loom-table.h"
 
@@ -96,18 +97,6 @@ axis_of (const OnnxNode *node, const char *name, gint64 def, int rank)
   return (int)(axis < 0 ? axis + rank : axis);
 }
 
-static void
-row_major (const LoomTensor *x, gint64 stride[LOOM_SHAPE_MAX_RANK])
-{
-  gint64 step = 1;
-
-  for (int d = x->rank - 1; d >= 0; d--)
-    {
-      stride[d] = step;
-      step *= x->dim[d];
-    }
-}
-
 /* Element i of y is that of x at offset + the sum of y's indices times stride. */
 static void
 copy_strided (LoomTensor *y, const LoomTensor *x, gint64 offset, const gint64 *stride)
@@ -134,7 +123,7 @@ broadcast (LoomTensor *y, const LoomTensor *x)
 {
   gint64 own[LOOM_SHAPE_MAX_RANK], stride[LOOM_SHAPE_MAX_RANK] = { 0 };
 
-  row_major (x, own);
+  onnx_row_major (x, own);
   for (int d = 0; d < x->rank; d++)
     {
       int to = y->rank - x->rank + d;
@@ -203,7 +192,7 @@ s_permute (Step *s)
 {
   gint64 own[LOOM_SHAPE_MAX_RANK], stride[LOOM_SHAPE_MAX_RANK], from;
 
-  row_major (s->in[0], own);
+  onnx_row_major (s->in[0], own);
   for (int d = 0; d < s->y->rank; d++)
     {
       if (!list_item (s->node, "dims", (guint)d, &from))
@@ -226,7 +215,7 @@ s_slice (Step *s)
 
   if (x->rank != s->y->rank)
     return FALSE;
-  row_major (x, stride);
+  onnx_row_major (x, stride);
   for (guint i = 0; i < n; i++)
     {
       gint64 axis = 0, step = 1, start;
@@ -310,7 +299,7 @@ s_cumsum (Step *s)
 
   if (axis < 0 || axis >= s->y->rank || text_of (s->node, "reverse") != NULL || text_of (s->node, "exclusive") != NULL)
     return FALSE;
-  row_major (s->y, own);
+  onnx_row_major (s->y, own);
   for (gint64 i = 0; i < s->y->count; i++)
     numbers (s->y)[i]
         = numbers (s->in[0])[i] + (i / own[axis] % s->y->dim[axis] > 0 ? numbers (s->y)[i - own[axis]] : 0);
@@ -323,7 +312,7 @@ differs (const LoomTensor *t, const LoomShape *shape, gint64 offset, gint64 ever
 {
   gint64 own[LOOM_SHAPE_MAX_RANK];
 
-  row_major (t, own);
+  onnx_row_major (t, own);
   for (int d = 0; d < t->rank; d++)
     for (gint64 i = offset; !loom_dim_is_known (shape->dim[d]) && t->dim[d] > 1 && i < t->count; i += every)
       if (i / own[d] % t->dim[d] > 0 && numbers (t)[i] != numbers (t)[i - own[d]])
@@ -338,7 +327,7 @@ first_rows (const LoomTensor *x, const LoomShape *shape)
   gint64 own[LOOM_SHAPE_MAX_RANK], dims[LOOM_SHAPE_MAX_RANK];
   LoomTensor *y;
 
-  row_major (x, own);
+  onnx_row_major (x, own);
   for (int d = 0; d < x->rank; d++)
     dims[d] = loom_dim_is_known (shape->dim[d]) ? x->dim[d] : 1;
   y = loom_tensor_new (LOOM_F64, x->rank, dims, NULL);
@@ -390,7 +379,7 @@ s_gather_nd (Step *s)
 
   if (k < 1 || k > x->rank || text_of (s->node, "batch_dims") != NULL || !may_pick (s, k))
     return FALSE;
-  row_major (x, own);
+  onnx_row_major (x, own);
   size = own[k - 1];
   if (index->count / k * size != s->y->count)
     return FALSE;
