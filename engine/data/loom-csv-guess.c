@@ -115,13 +115,14 @@ guess_delimiter (const char *text, gsize length)
 {
   static const char candidates[] = ",;\t|";
   const char named = loom_csv_named_delimiter (text, text + length);
+  const char *rows = loom_csv_skip_comments (text, text + length);
   char best = ',';
   guint most = 0;
 
   if (named != 0)
     return named;
-  if (loom_csv_skip_comments (text, text + length) < text + length)
-    text = loom_csv_skip_comments (text, text + length);
+  if (rows < text + length)
+    text = rows;
   for (guint i = 0; candidates[i] != 0; i++)
     {
       guint in_line = 0, first = 0, line = 0;
