@@ -8,6 +8,9 @@
 struct _StudioStatusLine
 {
   GtkBox parent_instance;
+  /* They stay, while gtk_menu_button_set_label() makes another widget, also when GTK still has to unmap the one before.
+   */
+  GtkWidget *faults_label, *zoom_label;
   GtkWidget *faults_button, *faults_popover, *totals_label, *zoom_button;
   StudioFaultList *faults;
   StudioCanvas *canvas; /* NULL: disposed */
@@ -31,8 +34,7 @@ faults_changed_cb (StudioFaultList *faults, StudioStatusLine *self)
 {
   const char *summary = studio_fault_list_get_summary (faults);
 
-  if (g_strcmp0 (gtk_menu_button_get_label (GTK_MENU_BUTTON (self->faults_button)), summary) != 0)
-    gtk_menu_button_set_label (GTK_MENU_BUTTON (self->faults_button), summary);
+  gtk_label_set_label (GTK_LABEL (self->faults_label), summary);
   if (studio_fault_list_n_errors (faults) > 0)
     gtk_widget_add_css_class (self->faults_button, "has-faults");
   else
@@ -63,8 +65,7 @@ show_zoom_cb (gpointer data)
   gboolean mirrored = gtk_widget_get_direction (GTK_WIDGET (self)) == GTK_TEXT_DIR_RTL;
   g_autofree char *text
       = g_strdup_printf ("%s%.0f %%", mirrored ? "\u200e" : "", studio_canvas_get_zoom (self->canvas) * 100);
-  if (g_strcmp0 (gtk_menu_button_get_label (GTK_MENU_BUTTON (self->zoom_button)), text) != 0)
-    gtk_menu_button_set_label (GTK_MENU_BUTTON (self->zoom_button), text);
+  gtk_label_set_label (GTK_LABEL (self->zoom_label), text);
   return G_SOURCE_REMOVE;
 }
 
@@ -179,7 +180,8 @@ studio_status_line_class_init (StudioStatusLineClass *klass)
       = g_param_spec_string ("totals", NULL, NULL, NULL, G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
   g_object_class_install_properties (object_class, N_PROPERTIES, properties);
   STUDIO_TEMPLATE (klass, "studio-status-line.ui");
-  STUDIO_TEMPLATE_CHILDREN (klass, StudioStatusLine, faults_button, faults_popover, totals_label, zoom_button);
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioStatusLine, faults_button, faults_label, faults_popover, totals_label,
+                            zoom_button, zoom_label);
 }
 
 static void
