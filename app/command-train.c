@@ -253,6 +253,7 @@ typedef struct
 {
   char **freeze; /* patterns */
   gint64 rank;   /* 0: not given */
+  gboolean has_magnitudes;
   char *alpha, *layers, *adapter;
 } TrainPart;
 
@@ -269,7 +270,7 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (TrainPart, train_part_clear)
 static gboolean
 is_part (const TrainPart *self)
 {
-  return self->freeze != NULL || self->rank != 0 || self->alpha != NULL || self->layers != NULL
+  return self->freeze != NULL || self->rank != 0 || self->has_magnitudes || self->alpha != NULL || self->layers != NULL
          || self->adapter != NULL;
 }
 
@@ -290,7 +291,7 @@ freeze (LoomGraph *graph, char **patterns, GError **error)
       for (guint i = 0; i < loom_net_n_weights (net); i++)
         found |= !loom_net_weight (net, i)->is_buffer
                  && loom_train_pattern_matches (patterns[k], loom_net_weight (net, i)->name);
-      if (!found && loom_faults_count (faults) == 0)
+      if (!found)
         {
           g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--freeze %s matches no weight of the graph.", patterns[k]);
           return FALSE;
@@ -300,6 +301,16 @@ freeze (LoomGraph *graph, char **patterns, GError **error)
                                    loom_element_new (LOOM_TAG_GROUP, "match", patterns[k], "frozen", "true", NULL))));
     }
   return TRUE;
+}
+
+/* Then not all weights are known, and training names the faults. */
+static gboolean
+has_faults (const LoomGraph *graph)
+{
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+
+  loom_net_free (loom_net_new (graph, NULL, faults));
+  return loom_faults_count (faults) > 0;
 }
 
 /* Writes the options into the graph, as its attributes and groups say the same. */
@@ -314,10 +325,10 @@ train_part_apply (const TrainPart *self, LoomGraph *graph, GError **error)
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--lora-alpha takes 0 or a positive number, with --lora RANK.");
       return FALSE;
     }
-  if (self->rank < 0 || (self->layers != NULL && self->rank == 0))
+  if (self->rank < 0 || ((self->layers != NULL || self->has_magnitudes) && self->rank == 0))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE,
-                   "--lora takes a rank of 1 or more, and --lora-layers needs it.");
+                   "--lora takes a rank of 1 or more, and --lora-layers and --dora need it.");
       return FALSE;
     }
   if (self->rank > 0 && self->adapter != NULL)
@@ -326,6 +337,8 @@ train_part_apply (const TrainPart *self, LoomGraph *graph, GError **error)
                    "The ranks of --adapter are those of its file. Leave out --lora.");
       return FALSE;
     }
+  if (is_part (self) && has_faults (graph))
+    return TRUE;
   if (self->adapter != NULL)
     {
       g_autofree char *path = g_canonicalize_filename (self->adapter, NULL);
@@ -336,7 +349,7 @@ train_part_apply (const TrainPart *self, LoomGraph *graph, GError **error)
       if (train != NULL)
         loom_edit_free (loom_graph_apply (graph, loom_edit_set (train, "adapter", path)));
     }
-  return (self->rank == 0 || loom_adapter_add (graph, self->rank, alpha, self->layers, error))
+  return (self->rank == 0 || loom_adapter_add (graph, self->rank, alpha, self->has_magnitudes, self->layers, error))
          && freeze (graph, self->freeze, error);
 }
 
@@ -379,6 +392,7 @@ run_train (const Command *command, int argc, char **argv)
     { "lora-alpha", 0, 0, G_OPTION_ARG_STRING, &part.alpha, "Their product counts X / R times (default: once)", "X" },
     { "lora-layers", 0, 0, G_OPTION_ARG_STRING, &part.layers, "Only for layers whose path matches: '**.attn.*,head'",
       "PATTERN" },
+    { "dora", 0, 0, G_OPTION_ARG_NONE, &part.has_magnitudes, "And norms of the rows of their weights (DoRA)", NULL },
     { "adapter", 0, 0, G_OPTION_ARG_FILENAME, &part.adapter, "Begin with the factors of a file or folder of PEFT",
       "F" },
     { "out", 0, 0, G_OPTION_ARG_FILENAME, &out, "Run folder, new or empty", "DIR" },
@@ -667,9 +681,9 @@ const Command command_train = {
     "listed. <group match=\"…\" frozen=\"true\"/>, or --freeze, keeps weights fixed: no gradients, no optimiser "
     "state.\n\n"
     "--lora R adds X / R · (x Aᵀ) Bᵀ to linear layers (Hu et al. 2022: A [R, in_features], B [out_features, R]), and\n"
-    "trains A and B, and the weights of the graph's <group>s, alone. The run's folder has them as adapter/, which "
-    "PEFT\n"
-    "loads, and --adapter of train, eval, predict and export. Export adds the products to the weights.\n\n"
+    "trains A and B, with --dora also the norms of the sums' rows (Liu et al. 2024), and the weights of the graph's\n"
+    "<group>s, alone. The run's folder has them as adapter/, which PEFT loads, and --adapter of train, eval, predict\n"
+    "and export. Export adds the products to the weights.\n\n"
     "sample_weights=\"balanced\" draws samples with replacement, each class equally often; \"1,1,5\" sets weights\n"
     "of classes.\n\n"
     "--waits prints at the end how long a step waited for its batch, for the computation and for the rest. If data\n"

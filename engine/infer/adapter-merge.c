@@ -8,29 +8,39 @@
 #include <math.h>
 #include <string.h>
 
-/* Gives each row of y, [out, in] or [in, out] if turned, the norm of DoRA (Liu et al. 2024, equation 5). */
-static void
-set_norms (double *y, const LoomTensor *magnitude, gint64 in, gboolean turned)
+/* The norm of row o of y, f64 [out, in], or [in, out] if turned. */
+static double
+norm_of_row (const LoomTensor *y, gint64 o, gboolean turned)
 {
-  const gint64 out = magnitude->count;
+  const gint64 out = y->dim[turned ? 1 : 0], in = y->dim[turned ? 0 : 1];
+  const double *v = y->data;
+  double square = 0;
+
+  for (gint64 i = 0; i < in; i++)
+    square += pow (v[turned ? i * out + o : o * in + i], 2);
+  return sqrt (square);
+}
+
+/* Gives each row of y, f64 [out, in], or [in, out] if turned, the norm of DoRA (Liu et al. 2024, equation 5). */
+static void
+set_norms (LoomTensor *y, const LoomTensor *magnitude, gboolean turned)
+{
+  const gint64 out = magnitude->count, in = y->dim[turned ? 0 : 1];
+  double *v = y->data;
 
   for (gint64 o = 0; o < out; o++)
     {
-      double *row = turned ? y + o : y + o * in, square = 0;
-      const gint64 step = turned ? out : 1;
+      const double factor = loom_tensor_get (magnitude, o) / norm_of_row (y, o, turned);
 
       for (gint64 i = 0; i < in; i++)
-        square += row[i * step] * row[i * step];
-      for (gint64 i = 0; i < in; i++)
-        row[i * step] *= loom_tensor_get (magnitude, o) / sqrt (square);
+        v[turned ? i * out + o : o * in + i] *= factor;
     }
 }
 
-/* weight [out, in], or [in, out] if turned, plus scale · B A, with A [r, in] and B [out, r]; the rows of the sum have
- * the norms magnitude [out] (NULL: as they are). Sums are in f64. */
+/* weight [out, in], or [in, out] if turned, plus scale · B A, with A [r, in] and B [out, r], in f64. */
 static LoomTensor *
-add_product (const LoomTensor *weight, const LoomTensor *a, const LoomTensor *b, const LoomTensor *magnitude,
-             double scale, gboolean turned, GError **error)
+add_product (const LoomTensor *weight, const LoomTensor *a, const LoomTensor *b, double scale, gboolean turned,
+             GError **error)
 {
   const gint64 rank = a->dim[0], in = a->dim[1], out = b->dim[0];
   g_autoptr (LoomTensor) sum = loom_tensor_convert (weight, LOOM_F64, FALSE, error);
@@ -45,9 +55,44 @@ add_product (const LoomTensor *weight, const LoomTensor *a, const LoomTensor *b,
     for (gint64 r = 0; r < rank; r++)
       for (gint64 i = 0; i < in; i++)
         y[turned ? i * out + o : o * in + i] += scale * z[o * rank + r] * x[r * in + i];
-  if (magnitude != NULL)
-    set_norms (y, magnitude, in, turned);
-  return loom_tensor_convert (sum, weight->dtype, FALSE, error);
+  return g_steal_pointer (&sum);
+}
+
+static double
+scale_of (const LoomInfer *infer)
+{
+  return loom_infer_float (infer, "lora_alpha") / (double)loom_infer_int (infer, "lora_rank");
+}
+
+static gboolean
+is_turned (const LoomInfer *infer)
+{
+  return g_str_equal (loom_infer_string (infer, "weight_layout"), "in_out");
+}
+
+gboolean
+loom_adapter_begin_magnitudes (const LoomNet *net, guint node, LoomState *state, GError **error)
+{
+  static const char *const parts[] = { LOOM_LORA_A, LOOM_LORA_B };
+  const LoomInfer *infer = loom_net_infer (net, node);
+  const int at = loom_net_find_weight (net, node, LOOM_LORA_MAGNITUDE), base = adapter_find_base (net, node);
+  g_autoptr (LoomTensor) weight = NULL, norms = NULL, sum = NULL;
+  LoomTensor *factors[2] = { NULL, NULL };
+
+  if (at < 0 || base < 0)
+    return TRUE;
+  weight = loom_state_get (state, loom_net_weight (net, (guint)base)->name, error);
+  for (guint i = 0; weight != NULL && i < 2; i++)
+    factors[i]
+        = loom_state_get (state, loom_net_weight (net, (guint)loom_net_find_weight (net, node, parts[i]))->name, error);
+  if (factors[0] != NULL && factors[1] != NULL)
+    sum = add_product (weight, factors[0], factors[1], scale_of (infer), is_turned (infer), error);
+  norms = sum != NULL ? loom_tensor_new (LOOM_F32, 1, &sum->dim[is_turned (infer) ? 1 : 0], error) : NULL;
+  for (gint64 o = 0; norms != NULL && o < norms->count; o++)
+    loom_tensor_set (norms, o, norm_of_row (sum, o, is_turned (infer)));
+  g_clear_pointer (&factors[0], loom_tensor_unref);
+  g_clear_pointer (&factors[1], loom_tensor_unref);
+  return norms != NULL && loom_state_set (state, loom_net_weight (net, (guint)at)->name, norms, error);
 }
 
 typedef struct
@@ -85,9 +130,8 @@ merge_node (const Sources *from, const LoomNet *net, guint node, GError **error)
   const char *name = base >= 0 ? loom_net_weight (net, (guint)base)->name : "";
   g_autofree char *name_a = g_strconcat (path, "." LOOM_LORA_A, NULL),
                   *name_b = g_strconcat (path, "." LOOM_LORA_B, NULL),
-                  *name_m = g_strconcat (path, "." ADAPTER_MAGNITUDE, NULL);
-  const gboolean has_magnitude = from->adapter != NULL && adapter_has_magnitudes (from->adapter);
-  const gboolean turned = g_str_equal (loom_infer_string (infer, "weight_layout"), "in_out");
+                  *name_m = g_strconcat (path, "." LOOM_LORA_MAGNITUDE, NULL);
+  const gboolean has_magnitude = loom_infer_bool (infer, "use_dora"), turned = is_turned (infer);
   const gint64 rank = loom_infer_is_set (infer, "lora_rank") ? loom_infer_int (infer, "lora_rank") : 0;
   GError *local = NULL;
 
@@ -114,7 +158,10 @@ merge_node (const Sources *from, const LoomNet *net, guint node, GError **error)
   if (weight->rank != 2 || !has_dims (a, rank, weight->dim[turned ? 0 : 1])
       || !has_dims (b, weight->dim[turned ? 1 : 0], rank) || (m != NULL && m->count != b->dim[0]))
     return loom_refuse_null (error, LOOM_ERROR_DATA, "The factors of “%s” do not fit its weight.", path);
-  return add_product (weight, a, b, m, loom_infer_float (infer, "lora_alpha") / (double)rank, turned, error);
+  g_autoptr (LoomTensor) sum = add_product (weight, a, b, scale_of (infer), turned, error);
+  if (sum != NULL && m != NULL)
+    set_norms (sum, m, turned);
+  return sum != NULL ? loom_tensor_convert (sum, weight->dtype, FALSE, error) : NULL;
 }
 
 static void

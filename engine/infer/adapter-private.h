@@ -5,11 +5,7 @@
 
 /* The number of a tensor by its name in the graph; −1: there is none. */
 int adapter_find_tensor (const LoomAdapter *self, const char *name);
-/* DoRA's norms of the rows of a layer's weight (Liu et al. 2024), in PEFT's files. */
-#define ADAPTER_MAGNITUDE "lora_magnitude_vector"
-
-gboolean adapter_has_magnitudes (const LoomAdapter *self);
-/* As loom_adapter_attach(), for factors that are added to weights: those of DoRA too, and of some copies of a layer. */
+/* As loom_adapter_attach(), for factors that are added to weights, also of some copies of a layer. */
 gboolean adapter_attach_merged (LoomAdapter *self, LoomGraph *graph, GError **error);
 /* TRUE for names that end as those of factors do. */
 gboolean adapter_is_factor (const char *name);

@@ -76,7 +76,7 @@ plain_name (const char *name)
   parts = g_strsplit (name, ".", -1);
   for (guint i = 0; parts[i] != NULL; i++)
     {
-      const gboolean is_magnitude = i > 0 && g_str_equal (parts[i], ADAPTER_MAGNITUDE);
+      const gboolean is_magnitude = i > 0 && g_str_equal (parts[i], LOOM_LORA_MAGNITUDE);
       const gboolean is_given = i > 0 && parts[i + 1] != NULL && g_str_equal (parts[i + 1], "weight")
                                 && is_factor_module (parts[i - 1]) && !is_factor_module (parts[i]);
 
@@ -92,13 +92,7 @@ gboolean
 adapter_is_factor (const char *name)
 {
   return g_str_has_suffix (name, "." LOOM_LORA_A) || g_str_has_suffix (name, "." LOOM_LORA_B)
-         || g_str_has_suffix (name, "." ADAPTER_MAGNITUDE);
-}
-
-gboolean
-adapter_has_magnitudes (const LoomAdapter *self)
-{
-  return self->has_magnitudes;
+         || g_str_has_suffix (name, "." LOOM_LORA_MAGNITUDE);
 }
 
 static gboolean
@@ -206,7 +200,7 @@ loom_adapter_open (const char *path, GError **error)
     {
       g_ptr_array_add (self->names, plain_name (loom_tensor_file_name (self->file, i)));
       n_factors += adapter_is_factor (self->names->pdata[i]);
-      self->has_magnitudes |= g_str_has_suffix (self->names->pdata[i], "." ADAPTER_MAGNITUDE);
+      self->has_magnitudes |= g_str_has_suffix (self->names->pdata[i], "." LOOM_LORA_MAGNITUDE);
     }
   if (n_factors == 0)
     return loom_refuse_null (error, LOOM_ERROR_DATA,
@@ -237,7 +231,7 @@ loom_adapter_tensor (LoomAdapter *self, guint i, GError **error)
 /* ---- layers ------------------------------------------------------------------ */
 
 static void
-set_layer (LoomGraph *graph, guint64 serial, gint64 rank, double alpha)
+set_layer (LoomGraph *graph, guint64 serial, gint64 rank, double alpha, gboolean has_magnitudes)
 {
   const LoomElement *element = loom_graph_by_serial (graph, serial);
   g_autofree char *text = rank > 0 ? g_strdup_printf ("%" G_GINT64_FORMAT, rank) : NULL;
@@ -246,6 +240,7 @@ set_layer (LoomGraph *graph, guint64 serial, gint64 rank, double alpha)
   loom_edit_free (loom_graph_apply (graph, loom_edit_set (element, "lora_rank", text)));
   loom_edit_free (loom_graph_apply (
       graph, loom_edit_set (element, "lora_alpha", rank > 0 ? loom_text_decimal (alpha, number) : NULL)));
+  loom_edit_free (loom_graph_apply (graph, loom_edit_set (element, "use_dora", has_magnitudes ? "true" : NULL)));
 }
 
 /* Ranks and factors of layers by the serials of their elements. */
@@ -275,7 +270,8 @@ note_layer (GArray *layers, const LoomNetNode *node, gint64 rank, double alpha)
 }
 
 static gboolean
-set_layers (LoomGraph *graph, const GArray *layers, LoomErrorCode code, const char *what, GError **error)
+set_layers (LoomGraph *graph, const GArray *layers, gboolean has_magnitudes, LoomErrorCode code, const char *what,
+            GError **error)
 {
   for (guint i = 0; i < layers->len; i++)
     {
@@ -291,7 +287,7 @@ set_layers (LoomGraph *graph, const GArray *layers, LoomErrorCode code, const ch
     {
       const Layer *layer = &g_array_index (layers, Layer, i);
 
-      set_layer (graph, layer->serial, layer->rank, layer->alpha);
+      set_layer (graph, layer->serial, layer->rank, layer->alpha, has_magnitudes);
     }
   return TRUE;
 }
@@ -317,10 +313,13 @@ freeze_rest (LoomGraph *graph, const GArray *layers, GHashTable *wanted)
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
-      const int a = loom_net_find_weight (net, i, LOOM_LORA_A), b = loom_net_find_weight (net, i, LOOM_LORA_B);
+      const int a = loom_net_find_weight (net, i, LOOM_LORA_A), b = loom_net_find_weight (net, i, LOOM_LORA_B),
+                m = loom_net_find_weight (net, i, LOOM_LORA_MAGNITUDE);
 
       if (a >= 0 && b >= 0 && g_hash_table_contains (wanted, loom_net_node (net, i)->path))
         is_trained[a] = is_trained[b] = TRUE;
+      if (a >= 0 && b >= 0 && m >= 0)
+        is_trained[m] = is_trained[a];
     }
   for (guint i = 0; train != NULL && i < loom_net_n_weights (net); i++)
     {
@@ -337,7 +336,8 @@ freeze_rest (LoomGraph *graph, const GArray *layers, GHashTable *wanted)
 }
 
 gboolean
-loom_adapter_add (LoomGraph *graph, gint64 rank, double alpha, const char *patterns, GError **error)
+loom_adapter_add (LoomGraph *graph, gint64 rank, double alpha, gboolean has_magnitudes, const char *patterns,
+                  GError **error)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
@@ -362,7 +362,7 @@ loom_adapter_add (LoomGraph *graph, gint64 rank, double alpha, const char *patte
                         patterns != NULL ? "--lora-layers %s matches no linear layer with weights."
                                          : "--lora: the graph has no linear layer with weights of its own.",
                         patterns);
-  if (!set_layers (graph, layers, LOOM_ERROR_USAGE, "--lora-layers", error))
+  if (!set_layers (graph, layers, has_magnitudes, LOOM_ERROR_USAGE, "--lora-layers", error))
     return FALSE;
   freeze_rest (graph, layers, wanted);
   return TRUE;
@@ -398,39 +398,44 @@ find_alpha (const LoomAdapter *self, const char *path, double *alpha, GError **e
   return TRUE;
 }
 
-/* No tensor of the file is ignored, and none is of a pair whose other half is elsewhere. */
+/* Refuses a factor of a layer for which the file lacks another one. */
+static gboolean
+check_factor (const LoomAdapter *self, const char *name, GError **error)
+{
+  const char *const parts[] = { LOOM_LORA_A, LOOM_LORA_B, self->has_magnitudes ? LOOM_LORA_MAGNITUDE : NULL };
+  g_autofree char *path = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (parts) && path == NULL; i++)
+    if (parts[i] != NULL && g_str_has_suffix (name, parts[i]))
+      path = g_strndup (name, strlen (name) - strlen (parts[i]));
+  for (guint i = 0; i < G_N_ELEMENTS (parts) && parts[i] != NULL; i++)
+    {
+      g_autofree char *other = g_strconcat (path, parts[i], NULL);
+
+      if (adapter_find_tensor (self, other) < 0)
+        return loom_refuse (error, LOOM_ERROR_DATA, "“%s” has “%s” without “%s”.", self->path, name, other);
+    }
+  return TRUE;
+}
+
+/* No tensor of the file is ignored, and none is of a layer whose other factors are missing. */
 static gboolean
 check_names (const LoomAdapter *self, const LoomGraph *graph, GError **error)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
-  g_autoptr (GHashTable) known = g_hash_table_new (g_str_hash, g_str_equal);
 
-  for (guint i = 0; i < loom_net_n_weights (net); i++)
-    g_hash_table_insert (known, loom_net_weight (net, i)->name, (gpointer)loom_net_weight (net, i));
   for (guint i = 0; i < self->names->len; i++)
     {
       const char *name = self->names->pdata[i];
-      const LoomNetWeight *weight = g_hash_table_lookup (known, name);
-      g_autofree char *path = NULL, *other = NULL;
+      const LoomNetWeight *weight = loom_net_weight_named (net, name);
+      const gboolean is_magnitude = g_str_has_suffix (name, "." LOOM_LORA_MAGNITUDE);
 
-      if (g_str_has_suffix (name, "." ADAPTER_MAGNITUDE))
-        {
-          path = g_strndup (name, strlen (name) - strlen (ADAPTER_MAGNITUDE));
-          other = g_strconcat (path, LOOM_LORA_A, NULL);
-          if (adapter_find_tensor (self, other) < 0)
-            return loom_refuse (error, LOOM_ERROR_DATA, "“%s” has “%s” without “%s”.", self->path, name, other);
-          continue;
-        }
+      if (((weight != NULL && weight->is_factor) || is_magnitude) && !check_factor (self, name, error))
+        return FALSE;
       if (weight == NULL)
         return loom_refuse (error, LOOM_ERROR_DATA, "“%s” has “%s”, but the graph has no such weight.", self->path,
                             name);
-      if (!weight->is_factor)
-        continue;
-      path = g_strndup (name, strlen (name) - strlen (LOOM_LORA_A));
-      other = g_strconcat (path, g_str_has_suffix (name, LOOM_LORA_A) ? LOOM_LORA_B : LOOM_LORA_A, NULL);
-      if (adapter_find_tensor (self, other) < 0)
-        return loom_refuse (error, LOOM_ERROR_DATA, "“%s” has “%s” without “%s”.", self->path, name, other);
     }
   return TRUE;
 }
@@ -507,7 +512,8 @@ attach (LoomAdapter *self, LoomGraph *graph, gboolean is_merged, GError **error)
                             "weights.",
                             self->path, path);
     }
-  if (!set_layers (graph, layers, LOOM_ERROR_DATA, self->path, error) || !check_names (self, graph, error))
+  if (!set_layers (graph, layers, self->has_magnitudes, LOOM_ERROR_DATA, self->path, error)
+      || !check_names (self, graph, error))
     return FALSE;
   add_groups (self, graph);
   if (!is_merged)
@@ -518,12 +524,6 @@ attach (LoomAdapter *self, LoomGraph *graph, gboolean is_merged, GError **error)
 gboolean
 loom_adapter_attach (LoomAdapter *self, LoomGraph *graph, GError **error)
 {
-  if (self->has_magnitudes)
-    return loom_refuse (
-        error, LOOM_ERROR_DATA,
-        "“%s” is an adapter of DoRA, which is not trained, only added to weights: gradloom export GRAPH "
-        "--weights FILE --adapter ADAPTER --to safetensors.",
-        self->path);
   return attach (self, graph, FALSE, error);
 }
 
@@ -556,7 +556,7 @@ loom_adapter_detach (LoomGraph *graph)
     if (adapter_is_linear (loom_net_node (net, i)) && loom_infer_is_set (loom_net_infer (net, i), "lora_rank"))
       note_layer (layers, loom_net_node (net, i), 0, 0);
   for (guint i = 0; i < layers->len; i++)
-    set_layer (graph, g_array_index (layers, Layer, i).serial, 0, 0);
+    set_layer (graph, g_array_index (layers, Layer, i).serial, 0, 0, FALSE);
 }
 
 /* ---- writing ------------------------------------------------------------------ */
@@ -597,7 +597,7 @@ loom_adapter_config (const LoomNet *net, GHashTable *trained, const char *const 
   g_autoptr (GPtrArray) layers = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GArray) ranks = g_array_new (FALSE, FALSE, sizeof (double));
   g_autoptr (GArray) alphas = g_array_new (FALSE, FALSE, sizeof (double));
-  gboolean turned = FALSE;
+  gboolean turned = FALSE, has_magnitudes = FALSE;
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
     {
@@ -612,6 +612,7 @@ loom_adapter_config (const LoomNet *net, GHashTable *trained, const char *const 
       rank = (double)loom_infer_int (infer, "lora_rank");
       alpha = loom_infer_float (infer, "lora_alpha");
       turned = layers->len == 0 ? g_str_equal (loom_infer_string (infer, "weight_layout"), "in_out") : turned;
+      has_magnitudes |= loom_net_find_weight (net, i, LOOM_LORA_MAGNITUDE) >= 0;
       g_ptr_array_add (layers, g_steal_pointer (&layer));
       g_array_append_val (ranks, rank);
       g_array_append_val (alphas, alpha);
@@ -631,6 +632,7 @@ loom_adapter_config (const LoomNet *net, GHashTable *trained, const char *const 
   add_own (json, "alpha_pattern", layers, alphas);
   loom_json_exact (json, "lora_dropout", 0);
   loom_json_string (json, "bias", has_biases ? "lora_only" : "none");
+  loom_json_bool (json, "use_dora", has_magnitudes);
   loom_json_bool (json, "fan_in_fan_out", turned);
   add_strings (json, "target_modules", (const char *const *)layers->pdata);
   if (names[0] != NULL)

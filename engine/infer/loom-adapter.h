@@ -1,4 +1,5 @@
-/* Adapters: factors of LoRA in PEFT's files, attached to a graph's linear layers, and added to their weights.
+/* Adapters: factors of LoRA, and magnitudes of DoRA, in PEFT's files, attached to a graph's linear layers, and added to
+ * their weights.
  *
  * A file has base_model.model.PATH.lora_A.weight and lora_B.weight for each layer, and in addition whole weights that
  * were trained with them; adapter_config.json next to it has the factor lora_alpha, without which it is 1. */
@@ -6,6 +7,7 @@
 
 #include "engine/interop/loom-tensor-file.h"
 #include "engine/net/loom-net.h"
+#include "engine/run/loom-state.h"
 
 #define LOOM_ADAPTER_FOLDER  "adapter" /* of a run */
 #define LOOM_ADAPTER_WEIGHTS "adapter_model.safetensors"
@@ -25,15 +27,19 @@ guint loom_adapter_count (const LoomAdapter *self);
 const char *loom_adapter_name (const LoomAdapter *self, guint i);
 LoomTensor *loom_adapter_tensor (LoomAdapter *self, guint i, GError **error);
 
-/* Sets lora_rank and lora_alpha of the layers that have factors in the file, and freezes those of copies of a layer
- * that have none. DATA: the graph lacks such a linear layer or another tensor of the file, or copies of a layer have
- * factors of different ranks. */
+/* Sets lora_rank, lora_alpha and use_dora of the layers that have factors in the file, and freezes those of copies of a
+ * layer that have none. DATA: the graph lacks such a linear layer or another tensor of the file, or copies of a layer
+ * have factors of different ranks. */
 gboolean loom_adapter_attach (LoomAdapter *self, LoomGraph *graph, GError **error);
 
-/* Sets lora_rank and lora_alpha of all linear layers with weights of their own, or of those whose paths match one of
- * the patterns, separated by commas, also if they share their weight. Copies of such a layer that match none get
+/* Sets lora_rank, lora_alpha and use_dora of all linear layers with weights of their own, or of those whose paths match
+ * one of the patterns, separated by commas, also if they share their weight. Copies of such a layer that match none get
  * factors that are frozen. USAGE: none matches. */
-gboolean loom_adapter_add (LoomGraph *graph, gint64 rank, double alpha, const char *patterns, GError **error);
+gboolean loom_adapter_add (LoomGraph *graph, gint64 rank, double alpha, gboolean has_magnitudes, const char *patterns,
+                           GError **error);
+/* Sets the magnitudes of DoRA of a node, if it has them, to the norms of the rows of its weight with the product added,
+ * as in PEFT. */
+gboolean loom_adapter_begin_magnitudes (const LoomNet *net, guint node, LoomState *state, GError **error);
 
 /* TRUE if layers of the graph have lora_rank. */
 gboolean loom_adapter_is_in (const LoomGraph *graph);

@@ -343,9 +343,11 @@ typedef struct
   gboolean bare_name;            /* for op="parameter": the tensor has the name of the path */
   const LoomWeightSplit *splits; /* static; NULL: every rank has the whole weight, whatever the split of the node */
 } LoomWeightSpec;
-/* The names of the factors of LoRA, as in PEFT: A [r, in_features], B [out_features, r]. */
-#define LOOM_LORA_A "lora_A.weight"
-#define LOOM_LORA_B "lora_B.weight"
+/* The names of the factors of LoRA, as in PEFT: A [r, in_features], B [out_features, r]; and of the magnitudes of DoRA,
+ * [out_features]. */
+#define LOOM_LORA_A         "lora_A.weight"
+#define LOOM_LORA_B         "lora_B.weight"
+#define LOOM_LORA_MAGNITUDE "lora_magnitude_vector"
 void loom_infer_weight (LoomInfer *ctx, const LoomWeightSpec *spec);
 
 /* Zeroed memory with the lifetime of the net: for LoomInit.data. */

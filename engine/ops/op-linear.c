@@ -24,6 +24,9 @@ static const LoomParamSpec params[] = {
            "only such factors are trained, and the weights that a <group> matches." },
   { LOOM_PARAM ("lora_alpha", FLOAT, "8"), LOOM_RANGE (0, 1e9), .advanced = TRUE,
     .doc = "The factor of that product, with lora_rank." },
+  { LOOM_PARAM ("use_dora", BOOL, "false"), .advanced = TRUE,
+    .doc = "Whether the rows of W + lora_alpha / r · B A are scaled to trained magnitudes, with lora_rank. Training "
+           "begins with the norms of the rows." },
   { NULL },
 };
 
@@ -52,6 +55,12 @@ infer_lora (LoomInfer *ctx, gint64 in, gint64 out)
                                              .init = { .kind = LOOM_INIT_ZEROS },
                                              .is_factor = TRUE,
                                              .dtype = LOOM_F32 });
+  if (loom_infer_bool (ctx, "use_dora"))
+    loom_infer_weight (ctx, &(LoomWeightSpec){ .name = LOOM_LORA_MAGNITUDE,
+                                               .shape = loom_shape (1, (gint64[]){ out }),
+                                               .init = { .kind = LOOM_INIT_CONSTANT, .a = 1 },
+                                               .is_factor = TRUE,
+                                               .dtype = LOOM_F32 });
 }
 
 /* A rank of four usually means images without a flatten or a permute before, but rows of pixels may be meant. Images
@@ -110,22 +119,47 @@ infer (LoomInfer *ctx)
   loom_infer_output (ctx, 0, x->dtype, &shape);
 }
 
+/* v · lora_alpha / r */
+static LoomValue
+scale_lora (LoomLower *ctx, LoomValue v)
+{
+  const LoomInfer *infer = loom_lower_infer (ctx);
+  const double scale = loom_infer_float (infer, "lora_alpha") / (double)loom_infer_int (infer, "lora_rank");
+
+  return loom_binary (loom_lower_program (ctx), LOOM_SCALAR_MUL, v,
+                      loom_const (loom_lower_program (ctx), loom_op_desc (ctx, v).dtype, scale));
+}
+
 /* x [rows, in_features], y [rows, out_features] → y + lora_alpha / r · (x Aᵀ) Bᵀ. The small product is scaled. */
 static LoomValue
 lower_lora (LoomLower *ctx, LoomValue x, LoomValue y)
 {
   LoomProgram *p = loom_lower_program (ctx);
-  const LoomInfer *infer = loom_lower_infer (ctx);
   const LoomValue a = loom_lower_weight (ctx, LOOM_LORA_A), b = loom_lower_weight (ctx, LOOM_LORA_B);
-  LoomValue low;
 
   if (a == 0)
     return y;
-  low = loom_matmul (p, x, a, FALSE, TRUE);
-  low = loom_binary (p, LOOM_SCALAR_MUL, low,
-                     loom_const (p, loom_op_desc (ctx, low).dtype,
-                                 loom_infer_float (infer, "lora_alpha") / (double)loom_infer_int (infer, "lora_rank")));
-  return loom_binary (p, LOOM_SCALAR_ADD, y, loom_matmul (p, low, b, FALSE, TRUE));
+  return loom_binary (p, LOOM_SCALAR_ADD, y,
+                      loom_matmul (p, scale_lora (ctx, loom_matmul (p, x, a, FALSE, TRUE)), b, FALSE, TRUE));
+}
+
+/* DoRA (Liu et al. 2024): y [rows, out_features] of the sum of weight and product, times the magnitudes over the norms
+ * of the sum's rows. As in PEFT, the norms count as constants in the gradient (section 4.3). */
+static LoomValue
+lower_magnitudes (LoomLower *ctx, LoomValue weight, LoomValue y)
+{
+  LoomProgram *p = loom_lower_program (ctx);
+  const gboolean turned = is_in_out (loom_lower_infer (ctx));
+  const LoomValue a = loom_lower_weight (ctx, LOOM_LORA_A), b = loom_lower_weight (ctx, LOOM_LORA_B);
+  LoomValue product = turned ? loom_matmul (p, scale_lora (ctx, a), b, TRUE, TRUE)
+                             : loom_matmul (p, b, scale_lora (ctx, a), FALSE, FALSE);
+  LoomValue sum = loom_binary (p, LOOM_SCALAR_ADD, weight, product);
+  LoomValue squares
+      = loom_reduce (p, LOOM_REDUCE_SUM, loom_binary (p, LOOM_SCALAR_MUL, sum, sum), turned ? 1u << 0 : 1u << 1, FALSE);
+  LoomValue norms = loom_detach (p, loom_unary (p, LOOM_SCALAR_SQRT, squares));
+
+  return loom_binary (p, LOOM_SCALAR_MUL, y,
+                      loom_binary (p, LOOM_SCALAR_DIV, loom_lower_weight (ctx, LOOM_LORA_MAGNITUDE), norms));
 }
 
 /* Leading dimensions are rows of one matrix: one product, and one for each gradient. */
@@ -134,8 +168,11 @@ lower (LoomLower *ctx)
 {
   LoomProgram *p = loom_lower_program (ctx);
   LoomValue in[3] = { loom_lower_input (ctx, 0), loom_lower_weight (ctx, "weight"), loom_lower_weight (ctx, "bias") };
+  const LoomValue bias = in[2];
+  const gboolean is_scaled = loom_lower_weight (ctx, LOOM_LORA_MAGNITUDE) != 0;
   LoomMatmulAttrs attrs
-      = { .trans_b = !is_in_out (loom_lower_infer (ctx)), .has_bias = in[2] != 0, .act = LOOM_SCALAR_ID };
+      = { .trans_b = !is_in_out (loom_lower_infer (ctx)), .has_bias = bias != 0 && !is_scaled, .act = LOOM_SCALAR_ID };
+  LoomValue y;
   LoomTensorDesc x = loom_op_desc (ctx, in[0]);
   gint64 features = x.dim[x.rank - 1], rows = 1, dims[LOOM_MAX_RANK];
   int rank = loom_op_output_dims (ctx, 0, dims);
@@ -143,9 +180,14 @@ lower (LoomLower *ctx)
   for (int i = 0; i + 1 < x.rank; i++)
     rows *= x.dim[i];
   in[0] = loom_reshape (p, in[0], 2, (gint64[]){ rows, features });
-  loom_lower_output (
-      ctx, 0,
-      loom_reshape (p, lower_lora (ctx, in[0], loom_emit (p, loom_prim ("matmul"), &attrs, 3, in, NULL)), rank, dims));
+  if (is_scaled)
+    in[2] = 0;
+  y = lower_lora (ctx, in[0], loom_emit (p, loom_prim ("matmul"), &attrs, 3, in, NULL));
+  if (is_scaled)
+    y = lower_magnitudes (ctx, in[1], y);
+  if (is_scaled && bias != 0)
+    y = loom_binary (p, LOOM_SCALAR_ADD, y, bias);
+  loom_lower_output (ctx, 0, loom_reshape (p, y, rank, dims));
 }
 
 static double
@@ -179,6 +221,8 @@ static const LoomSample samples[] = {
   { .params = "out_features=1", .inputs = { "f32:1" } },
   { .params = "out_features=5 lora_rank=2 lora_alpha=3", .inputs = { "f32:B,3" } },
   { .params = "out_features=2 lora_rank=1 weight_layout=in_out bias=false", .inputs = { "f32:B,T,3" } },
+  { .params = "out_features=5 lora_rank=2 use_dora=true", .inputs = { "f32:B,3" } },
+  { .params = "out_features=2 lora_rank=1 use_dora=true weight_layout=in_out", .inputs = { "f32:B,T,3" } },
   { .params = "out_features=4", .inputs = { "f32:0,3" } },
   { .params = "out_features=2", .inputs = { "f32:B,3", "f32:2,3", "f32:2" } },
   { NULL },

@@ -152,7 +152,7 @@ static gboolean
 is_own (const char *name)
 {
   return strcmp (name, "algorithm") == 0 || strcmp (name, LOOM_STATEFUL) == 0 || strcmp (name, "weight_layout") == 0
-         || strncmp (name, "lora_", 5) == 0;
+         || strncmp (name, "lora_", 5) == 0 || strcmp (name, "use_dora") == 0;
 }
 
 /* ---- inputs ----------------------------------------------------------------- */

@@ -68,7 +68,8 @@
 
 static const PyWord words[] = {
   { "linear", "?lora_rank",
-    .make = "LoraLinear($<input:-1:in_features>, $out_features, $bias, $weight_layout, $lora_rank, $lora_alpha)",
+    .make
+    = "LoraLinear($<input:-1:in_features>, $out_features, $bias, $weight_layout, $lora_rank, $lora_alpha, $use_dora)",
     .helper = "LoraLinear" },
   { "linear", "weight_layout=in_out", .make = "LinearInOut($<input:-1:in_features>, $out_features, bias=$bias)",
     .helper = "LinearInOut" },
@@ -275,22 +276,34 @@ static const struct
     "\n"
     "    def forward(self, x):\n"
     "        return F.linear(x, self.weight.t(), self.bias)\n" },
-  { "LoraLinear", "class LoraLinear(nn.Linear):\n"
-                  "    \"\"\"nn.Linear with factors of LoRA, named as in PEFT, which are trained in its place.\"\"\"\n"
-                  "\n"
-                  "    def __init__(self, in_features, out_features, bias, layout, rank, alpha):\n"
-                  "        super().__init__(in_features, out_features, bias)\n"
-                  "        self.turned = layout == \"in_out\"\n"
-                  "        if self.turned:\n"
-                  "            self.weight = nn.Parameter(self.weight.detach().t().contiguous())\n"
-                  "        self.lora_A = nn.Linear(in_features, rank, bias=False)\n"
-                  "        self.lora_B = nn.Linear(rank, out_features, bias=False)\n"
-                  "        nn.init.zeros_(self.lora_B.weight)\n"
-                  "        self.scale = alpha / rank\n"
-                  "\n"
-                  "    def forward(self, x):\n"
-                  "        y = F.linear(x, self.weight.t() if self.turned else self.weight, self.bias)\n"
-                  "        return y + self.lora_B(self.scale * self.lora_A(x))\n" },
+  { "LoraLinear",
+    "class LoraLinear(nn.Linear):\n"
+    "    \"\"\"nn.Linear with factors of LoRA or DoRA, named as in PEFT, which are trained in its place.\"\"\"\n"
+    "\n"
+    "    def __init__(self, in_features, out_features, bias, layout, rank, alpha, dora=False):\n"
+    "        super().__init__(in_features, out_features, bias)\n"
+    "        self.turned = layout == \"in_out\"\n"
+    "        if self.turned:\n"
+    "            self.weight = nn.Parameter(self.weight.detach().t().contiguous())\n"
+    "        self.lora_A = nn.Linear(in_features, rank, bias=False)\n"
+    "        self.lora_B = nn.Linear(rank, out_features, bias=False)\n"
+    "        nn.init.zeros_(self.lora_B.weight)\n"
+    "        self.scale = alpha / rank\n"
+    "        self.dora = dora\n"
+    "        if dora:\n"
+    "            self.lora_magnitude_vector = nn.Parameter(self.norms())\n"
+    "\n"
+    "    def norms(self):\n"
+    "        weight = self.weight.t() if self.turned else self.weight\n"
+    "        return (weight + self.scale * self.lora_B.weight @ self.lora_A.weight).detach().norm(dim=1)\n"
+    "\n"
+    "    def forward(self, x):\n"
+    "        y = F.linear(x, self.weight.t() if self.turned else self.weight, None if self.dora else self.bias)\n"
+    "        y = y + self.lora_B(self.scale * self.lora_A(x))\n"
+    "        if self.dora:\n"
+    "            y = y * (self.lora_magnitude_vector / self.norms())\n"
+    "            y = y if self.bias is None else y + self.bias\n"
+    "        return y\n" },
   { "LearnedPositions", "class LearnedPositions(nn.Module):\n"
                         "    \"\"\"Adds a learnt vector to each position.\"\"\"\n"
                         "\n"

@@ -89,6 +89,25 @@ is_weight (const TrainModel *model, const char *name)
   return kind == LOOM_SLOT_PARAMETER || kind == LOOM_SLOT_BUFFER;
 }
 
+/* Magnitudes of DoRA that the file does not have. */
+static gboolean
+begin_magnitudes (const TrainModel *model, const LoomTransfer *transfer, GError **error)
+{
+  g_autoptr (GHashTable) loaded = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (guint i = 0; transfer != NULL && i < transfer->loaded->len; i++)
+    g_hash_table_add (loaded, ((LoomTransferItem *)transfer->loaded->pdata[i])->name);
+  for (guint i = 0; i < loom_net_n_nodes (model->net); i++)
+    {
+      const int at = loom_net_find_weight (model->net, i, LOOM_LORA_MAGNITUDE);
+
+      if (at >= 0 && !g_hash_table_contains (loaded, loom_net_weight (model->net, (guint)at)->name)
+          && !loom_adapter_begin_magnitudes (model->net, i, model->state, error))
+        return FALSE;
+    }
+  return TRUE;
+}
+
 /* The factors, and weights that were trained with them. */
 static gboolean
 load_adapter (const TrainModel *model, GError **error)
@@ -142,7 +161,8 @@ load_file (const TrainModel *model, TrainNotes *notes, LoomTransfer **result, GE
     {
       const char *name;
       loom_state_slot (model->state, i, &name, NULL, NULL);
-      if (is_weight (model, name) && loom_train_spec_takes (model->spec, name) && !loom_train_spec_is_factor (model->spec, name))
+      if (is_weight (model, name) && loom_train_spec_takes (model->spec, name)
+          && !loom_train_spec_is_factor (model->spec, name))
         g_ptr_array_add (names, (gpointer)name);
     }
   g_autofree char *fitted = loom_weights_fit_names (file, (const char *const *)names->pdata, names->len);
@@ -186,7 +206,7 @@ gboolean
 initial_weights_load (const TrainModel *model, TrainNotes *notes, LoomTransfer **result, GError **error)
 {
   return (model->spec->weights == NULL || load_file (model, notes, result, error))
-         && (model->spec->adapter == NULL || load_adapter (model, error));
+         && begin_magnitudes (model, *result, error) && (model->spec->adapter == NULL || load_adapter (model, error));
 }
 
 /* ---- as JSON ---------------------------------------------------------- */

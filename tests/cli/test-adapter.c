@@ -292,10 +292,49 @@ add_tensor (GPtrArray *tensors, const char *name, int rank, const gint64 *dims, 
   g_ptr_array_add (tensors, loom_named_tensor_new (name, t));
 }
 
+static double
+norm_of_row (const LoomTensor *weight, gint64 row)
+{
+  double square = 0;
+
+  for (gint64 i = 0; i < weight->dim[1]; i++)
+    square += pow (loom_tensor_get (weight, row * weight->dim[1] + i), 2);
+  return sqrt (square);
+}
+
+/* Training begins with the norms of the rows of weights, so with the same outputs, and changes magnitudes; a run begins
+ * with the magnitudes of an adapter, and merges them. */
+static void
+test_trained_magnitudes (void)
+{
+  cli_write ("graph.xml", GRAPH (""));
+  cli_expect (2, "--dora need it", "train", "graph.xml", "--dora");
+  cli_expect (0, NULL, "train", "graph.xml", "--epochs", "0", "--out", "dora-plain");
+  cli_expect (0, NULL, "train", "graph.xml", "--weights", "dora-plain/weights.safetensors", "--lora", "2", "--dora",
+              "--epochs", "0", "--out", "dora-begun");
+  g_autoptr (LoomTensor) weight = cli_weight ("dora-plain/weights.safetensors", "body.1.fc.weight");
+  g_autoptr (LoomTensor) norms
+      = cli_weight ("dora-begun/adapter/adapter_model.safetensors", "base_model.model.body.1.fc.lora_magnitude_vector");
+  for (gint64 o = 0; o < norms->count; o++)
+    g_assert_cmpfloat_with_epsilon (loom_tensor_get (norms, o), norm_of_row (weight, o), 1e-6);
+  cli_expect (0, NULL, "train", "graph.xml", "--weights", "dora-plain/weights.safetensors", "--lora", "2", "--dora",
+              "--out", "dora-trained");
+  g_autoptr (LoomTensor) trained = cli_weight ("dora-trained/weights.safetensors", "body.1.fc.lora_magnitude_vector");
+  g_assert_cmpfloat (fabs (loom_tensor_get (trained, 0) - loom_tensor_get (norms, 0)), >, 1e-6);
+  cli_expect (0, NULL, "train", "graph.xml", "--weights", "dora-plain/weights.safetensors", "--adapter",
+              "dora-trained/adapter", "--epochs", "0", "--out", "dora-again");
+  assert_same ("dora-trained/weights.safetensors", "dora-again/weights.safetensors", "body.1.fc.lora_magnitude_vector",
+               TRUE);
+  cli_expect (0, NULL, "export", "dora-trained", "--to", "safetensors", "-o", "dora-whole.safetensors");
+  g_autoptr (LoomTensor) merged = cli_weight ("dora-whole.safetensors", "body.1.fc.weight");
+  for (gint64 o = 0; o < norms->count; o++)
+    g_assert_cmpfloat_with_epsilon (norm_of_row (merged, o), fabs (loom_tensor_get (trained, o)), 1e-6);
+}
+
 /* Factors of DoRA for one of two copies of a layer: W' = m (W + B A) / ‖W + B A‖ row by row (Liu et al. 2024), as PEFT
  * has it (tests/reference/adapters.py). */
 static void
-test_merged_only (void)
+test_magnitudes (void)
 {
   static const char *const names[] = { "lora_A.weight", "lora_B.weight", "lora_magnitude_vector" };
   static const gint64 dims[][2] = { { 1, 8 }, { 8, 1 }, { 8, 0 } };
@@ -313,7 +352,6 @@ test_merged_only (void)
   g_assert_no_error (error);
   cli_write ("graph.xml", GRAPH (""));
   cli_expect (0, NULL, "train", "graph.xml", "--epochs", "0", "--out", "dora-base");
-  cli_expect (1, "is an adapter of DoRA, which is not trained", "train", "graph.xml", "--adapter", "dora.safetensors");
   cli_expect (0, NULL, "export", "graph.xml", "--weights", "dora-base/weights.safetensors", "--adapter",
               "dora.safetensors", "--to", "safetensors", "-o", "dora-merged.safetensors");
   assert_same ("dora-base/weights.safetensors", "dora-merged.safetensors", "body.0.fc.weight", TRUE);
@@ -547,6 +585,14 @@ test_refused (void)
                           "  <train loss=\"loss\" optimizer=\"adam\" lr=\"0.02\" epochs=\"1\" batch_size=\"20\"/>\n"
                           "</graph>\n");
   cli_expect (1, "but the graph has no linear layer of this name", "train", "other.xml", "--adapter", "lora/adapter");
+  cli_write ("faulty.xml", "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                           "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">\n"
+                           "  <node id=\"data\" op=\"dataset\" source=\"spirals\" n=\"300\"/>\n"
+                           "  <node id=\"in\" op=\"linear\" out_features=\"0\"/>\n"
+                           "  <wire from=\"data.x\" to=\"in\"/>\n"
+                           "  <train loss=\"in\" optimizer=\"sgd\" lr=\"0.1\" epochs=\"1\" batch_size=\"20\"/>\n"
+                           "</graph>\n");
+  cli_expect (1, "out_features", "train", "faulty.xml", "--adapter", "lora/adapter");
 }
 
 TEST_FILE (argc, argv)
@@ -559,7 +605,8 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/adapter/shared", test_shared);
   g_test_add_func ("/cli/adapter/by-hand", test_by_hand);
   g_test_add_func ("/cli/adapter/unknown", test_unknown);
-  g_test_add_func ("/cli/adapter/merged-only", test_merged_only);
+  g_test_add_func ("/cli/adapter/magnitudes", test_magnitudes);
+  g_test_add_func ("/cli/adapter/trained-magnitudes", test_trained_magnitudes);
   g_test_add_func ("/cli/adapter/one-copy", test_one_copy);
   g_test_add_func ("/cli/adapter/patterns", test_patterns);
   g_test_add_func ("/cli/adapter/ends", test_ends);
