@@ -3,25 +3,12 @@
 
 #define CALL(op, ...) onnx_call (w->all, op, ONNX_VARS (__VA_ARGS__))
 
-/* y plus lora_alpha / r · (x Aᵀ) Bᵀ, if the layer has such factors. `gradloom export` adds them to the weights before.
- */
-static OnnxVar *
-add_lora (OnnxWrite *w, OnnxVar *x, OnnxVar *y)
-{
-  static const gint64 turn[] = { 1, 0 };
-  OnnxVar *a = onnx_write_weight (w, LOOM_LORA_A), *b = onnx_write_weight (w, LOOM_LORA_B);
-
-  if (a == NULL || b == NULL)
-    return y;
-  const double scale = loom_infer_float (w->infer, "lora_alpha") / (double)loom_infer_int (w->infer, "lora_rank");
-  OnnxVar *low = CALL ("MatMul", x, onnx_transpose (w->all, a, 2, turn));
-  low = CALL ("Mul", low, onnx_number_var (w->all, onnx_write_type (w, 0)->dtype, scale));
-  return CALL ("Add", y, CALL ("MatMul", low, onnx_transpose (w->all, b, 2, turn)));
-}
-
 static gboolean
 write_linear (OnnxWrite *w)
 {
+  /* `gradloom export` adds factors to the weights before; others are lowered. */
+  if (onnx_write_weight (w, LOOM_LORA_A) != NULL)
+    return FALSE;
   int rank = onnx_write_type (w, 0)->shape.rank;
   gboolean turned = g_str_equal (loom_infer_string (w->infer, "weight_layout"), "out_in");
   OnnxVar *x = onnx_write_in (w, 0), *weight = onnx_write_weight (w, "weight"), *bias = onnx_write_weight (w, "bias");
@@ -30,11 +17,11 @@ write_linear (OnnxWrite *w)
     {
       OnnxOutNode *node = onnx_add_node (w->all, "Gemm", ONNX_VARS (x, weight, bias));
       onnx_node_set_int (w->all, node, "transB", turned ? 1 : 0);
-      onnx_write_out (w, 0, add_lora (w, x, onnx_node_result (w->all, node, 0)));
+      onnx_write_out (w, 0, onnx_node_result (w->all, node, 0));
       return TRUE;
     }
   OnnxVar *y = CALL ("MatMul", x, turned ? onnx_transpose (w->all, weight, 2, (gint64[]){ 1, 0 }) : weight);
-  onnx_write_out (w, 0, add_lora (w, x, bias != NULL ? CALL ("Add", y, bias) : y));
+  onnx_write_out (w, 0, bias != NULL ? CALL ("Add", y, bias) : y);
   return TRUE;
 }
 
