@@ -153,21 +153,20 @@ take_bytes (Machine *m, int size, gsize *n)
   return bytes;
 }
 
+/* A text, or bytes if it has a NUL, as those have by which protocol 2 stores a number of NumPy, or half a surrogate. */
 static gboolean
-push_text (Machine *m, int size, gboolean must_be_text)
+push_text (Machine *m, int size)
 {
   gsize n;
   const guint8 *bytes = take_bytes (m, size, &n);
-  gboolean is_text;
 
   if (bytes == NULL)
     return FALSE;
-  is_text = g_utf8_validate ((const char *)bytes, (gssize)n, NULL);
-  if (is_text)
+  if (g_utf8_validate ((const char *)bytes, (gssize)n, NULL))
     push (m, PICKLE_TEXT)->text = g_strndup ((const char *)bytes, n);
   else
     push (m, PICKLE_BYTES);
-  return is_text || !must_be_text;
+  return TRUE;
 }
 
 /* A signed integer of any length; of more than 8 bytes the lowest. */
@@ -422,15 +421,15 @@ step (Machine *m, guint8 opcode, gboolean *known)
     case 'G': /* BINFLOAT */
       return push_float (m);
     case 0x8c: /* SHORT_BINUNICODE */
-      return push_text (m, 1, TRUE);
+      return push_text (m, 1);
     case 'X': /* BINUNICODE */
-      return push_text (m, 4, TRUE);
+      return push_text (m, 4);
     case 0x8d: /* BINUNICODE8 */
-      return push_text (m, 8, TRUE);
+      return push_text (m, 8);
     case 'U': /* SHORT_BINSTRING */
-      return push_text (m, 1, FALSE);
+      return push_text (m, 1);
     case 'T': /* BINSTRING */
-      return push_text (m, 4, FALSE);
+      return push_text (m, 4);
     case 'C': /* SHORT_BINBYTES */
       return skip_bytes (m, 1);
     case 'B': /* BINBYTES */

@@ -163,13 +163,29 @@ read_dense (Reader *r, TensorEntry *entry, const char *how, const PickleValue *a
   return find_source (r, pickle_item (id, 2, PICKLE_TEXT)->text, &entry->source);
 }
 
+/* Whether a tensor stands for its numbers with another sign, or conjugated, by the metadata after its arguments. */
+static gboolean
+is_lazy (const PickleValue *arguments)
+{
+  for (guint i = 6; i < 8; i++)
+    {
+      const PickleValue *metadata = pickle_item (arguments, i, PICKLE_DICT);
+
+      if (pickle_get (metadata, "neg") != NULL || pickle_get (metadata, "conj") != NULL)
+        return TRUE;
+    }
+  return FALSE;
+}
+
 static gboolean
 add_tensor (Reader *r, const char *name, const char *how, const PickleValue *arguments)
 {
   g_autofree char *kind = NULL;
   TensorEntry *entry = tensor_entry_new (name);
 
-  if (!g_str_equal (how, "tensor") && !g_str_equal (how, "tensor_v2") && !g_str_equal (how, "tensor_v3"))
+  if (is_lazy (arguments))
+    entry->unread = g_strdup ("view with another sign");
+  else if (!g_str_equal (how, "tensor") && !g_str_equal (how, "tensor_v2") && !g_str_equal (how, "tensor_v3"))
     {
       kind = g_strdelimit (g_strdup (how), "_", ' ');
       entry->unread = g_steal_pointer (&kind);

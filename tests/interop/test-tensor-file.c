@@ -514,6 +514,19 @@ test_many_ways (void)
   remove_all (folder);
 }
 
+/* Protocol 2 stores a number of NumPy as a text with NULs, and a view with another sign as the numbers without it. */
+static void
+test_metric (void)
+{
+  g_autoptr (LoomTensorFile) file = open_file ("metric.pth");
+  const int weight = loom_tensor_file_find (file, "weight");
+
+  g_assert_cmpint (weight, >=, 0);
+  g_assert_null (loom_tensor_file_unread (file, (guint)weight));
+  g_assert_cmpstr (loom_tensor_file_unread (file, (guint)loom_tensor_file_find (file, "negated")), ==,
+                   "view with another sign");
+}
+
 /* Names are recorded and never looked up; values may refer to each other. */
 static void
 test_pickle (void)
@@ -561,5 +574,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/tensor-file/many-values", test_many_values);
   g_test_add_func ("/tensor-file/many-ways", test_many_ways);
   g_test_add_func ("/tensor-file/pickle", test_pickle);
+  g_test_add_func ("/tensor-file/metric", test_metric);
   return g_test_run ();
 }

@@ -56,6 +56,8 @@ save_file({k: v.clone() for k, v in state.items()}, "net.safetensors")
 torch.save({"epoch": 3, "model_state_dict": {"module." + k: v for k, v in state.items()},
             "optimizer_state_dict": optimizer.state_dict(), "arguments": argparse.Namespace(lr=0.1)}, "checkpoint.pth")
 torch.save({"model": {"encoder": state}, "epoch": 3}, "nested.pth")
+torch.save({"state_dict": {"weight": torch.ones(2), "negated": torch.ones(2, dtype=torch.complex64).conj().imag},
+            "metric": numpy.float64(1)}, "metric.pth")
 torch.save(net, "module.pth")
 torch.export.save(torch.export.export(net.eval(), (torch.zeros(2, 3),)), "exported.pt2")
 torch.jit.save(torch.jit.trace(net, torch.zeros(2, 3)), "script.pt")
