@@ -225,7 +225,7 @@ write_state (FolderHistory *self, LoomFolder *folder, const TrainProgress *progr
 
   if (value == NULL)
     return FALSE;
-  pack = state_pack (state, value, made.base, base != NULL ? base->value : NULL, STATE_PACK_MOST, &local);
+  pack = state_pack (state, value, made.step, made.base, base != NULL ? base->value : NULL, STATE_PACK_MOST, &local);
   if (pack == NULL)
     {
       if (local != NULL)

@@ -3,10 +3,9 @@
  * Slots are matched by name, because plans that are made later add slots. A list of values has all slots of its time;
  * those that a state does not keep are NULL.
  *
- * A pack is a head, and by slot its name, the number of its bytes, a sum of its words, and the packed words; the length
- * of the name has a bit for words without signs. The sum
- * finds what a loss of power has left, and a base that is not the right one. Numbers are little-endian, as in
- * safetensors. */
+ * A pack is a head, and by slot its name, the number of its bytes, a sum of its words, perhaps a decay, and the packed
+ * words; the length of the name has bits for words without signs and for a decay. The sum finds what a loss of power
+ * has left, and a base that is not the right one. Numbers are little-endian, as in safetensors. */
 #include "engine/train/state-pack.h"
 
 #include "engine/core/loom-refuse.h"
@@ -17,7 +16,9 @@
 
 #define PIECE (1 << 20) /* words that are packed between two checks of the length: a multiple of a block's */
 #define UNSIGNED (G_GUINT64_CONSTANT (1) << 63)          /* in the length of a name: no word has its sign bit */
-#define MAGIC G_GUINT64_CONSTANT (0x314b43415057474c) /* "LGWPACK1" */
+#define DECAYS   (G_GUINT64_CONSTANT (1) << 62)          /* a WordDecay follows the name */
+#define MAGIC G_GUINT64_CONSTANT (0x324b43415057474c) /* "LGWPACK2" */
+#define FIRST G_GUINT64_CONSTANT (0x314b43415057474c) /* "LGWPACK1", without decays */
 
 typedef struct
 {
@@ -123,7 +124,8 @@ fits (const GByteArray *out, gsize more, gsize most)
 
 /* Bytes after the last whole word follow as they are. FALSE: they may take more than `most` bytes. */
 static gboolean
-pack_value (GByteArray *out, const LoomTensor *value, const LoomTensor *base, gboolean is_unsigned, gsize most)
+pack_value (GByteArray *out, const LoomTensor *value, const LoomTensor *base, const WordDecay *decay,
+            gboolean is_unsigned, gsize most)
 {
   const gsize words = value->bytes / 4;
   const guint32 *word = value->data, *earlier = base != NULL ? base->data : NULL;
@@ -134,12 +136,21 @@ pack_value (GByteArray *out, const LoomTensor *value, const LoomTensor *base, gb
 
       if (!fits (out, WORDS_PACKED_MOST (n), most))
         return FALSE;
-      words_pack (out, word + i, earlier != NULL ? earlier + i : NULL, n, is_unsigned);
+      words_pack (out, word + i, earlier != NULL ? earlier + i : NULL, decay, n, is_unsigned);
     }
   if (!fits (out, value->bytes - 4 * words, most))
     return FALSE;
   g_byte_array_append (out, (const guint8 *)(word + words), (guint)(value->bytes - 4 * words));
   return TRUE;
+}
+
+/* base NULL: there is none. */
+static WordDecay
+find_decay (const LoomTensor *value, const LoomTensor *base, gint64 steps)
+{
+  if (base == NULL || base->bytes != value->bytes || value->dtype != LOOM_F32 || steps > WORD_DECAY_MOST)
+    return (WordDecay){ 0 };
+  return words_find_decay (value->data, base->data, value->bytes / 4, (guint32)steps);
 }
 
 /* The bytes that a pack of these values takes at most. */
@@ -157,14 +168,14 @@ packed_most (const GPtrArray *value, LoomState *state)
         continue;
       loom_state_slot (state, i, &name, NULL, NULL);
       /* Each piece may end with a block that is not full. */
-      most += sizeof (SlotHead) + strlen (name) + one->bytes % 4 + WORDS_PACKED_MOST (one->bytes / 4)
+      most += sizeof (SlotHead) + sizeof (WordDecay) + strlen (name) + one->bytes % 4 + WORDS_PACKED_MOST (one->bytes / 4)
               + (one->bytes / 4 / PIECE + 1) * WORDS_PACKED_MOST (1);
     }
   return most;
 }
 
 GBytes *
-state_pack (LoomState *state, const GPtrArray *value, gint64 base_step, const GPtrArray *base, gsize most,
+state_pack (LoomState *state, const GPtrArray *value, gint64 step, gint64 base_step, const GPtrArray *base, gsize most,
             GError **error)
 {
   const Head head = { MAGIC, base_step, count_values (value) };
@@ -184,17 +195,21 @@ state_pack (LoomState *state, const GPtrArray *value, gint64 base_step, const GP
       const gboolean plain = one != NULL && is_unsigned (one) && is_unsigned (before);
       const char *name;
       SlotHead slot = { 0 };
+      WordDecay decay;
 
       if (one == NULL)
         continue;
       loom_state_slot (state, i, &name, NULL, NULL);
       slot = (SlotHead){ strlen (name), one->bytes, sum_of (one) };
-      if (!fits (out, sizeof slot + slot.name, most))
+      if (!fits (out, sizeof slot + slot.name + sizeof decay, most))
         return NULL;
-      slot.name |= plain ? UNSIGNED : 0;
+      decay = find_decay (one, before, step - base_step);
+      slot.name |= (plain ? UNSIGNED : 0) | (decay.steps > 0 ? DECAYS : 0);
       g_byte_array_append (out, (const guint8 *)&slot, sizeof slot);
       g_byte_array_append (out, (const guint8 *)name, (guint)strlen (name));
-      if (!pack_value (out, one, before, plain, most))
+      if (decay.steps > 0)
+        g_byte_array_append (out, (const guint8 *)&decay, sizeof decay);
+      if (!pack_value (out, one, before, &decay, plain, most))
         return NULL;
     }
   return g_byte_array_free_to_bytes (g_steal_pointer (&out));
@@ -226,7 +241,7 @@ read_head (GBytes *pack, const guint8 **at, const guint8 **end, Head *head)
 
   *at = g_bytes_get_data (pack, &n);
   *end = *at + n;
-  return take (at, *end, head, sizeof *head) && head->magic == MAGIC;
+  return take (at, *end, head, sizeof *head) && (head->magic == MAGIC || head->magic == FIRST);
 }
 
 gboolean
@@ -241,26 +256,47 @@ state_pack_base (GBytes *pack, gint64 *base_step)
   return TRUE;
 }
 
-/* The head of the next value. Returns its slot; -1: it is damaged, or of another run. */
+/* What is before the words of a value. */
+typedef struct
+{
+  SlotHead head;
+  gboolean is_first; /* packed as words were first */
+  gboolean plain;    /* no word has its sign bit */
+  WordDecay decay;
+} Slot;
+
+/* Of the next value. Returns the number of its slot; -1: it is damaged, or of another run. */
 static int
-read_slot (LoomState *state, const guint8 **at, const guint8 *end, SlotHead *slot, gboolean *plain)
+read_slot (LoomState *state, const guint8 **at, const guint8 *end, Slot *slot)
 {
   g_autofree char *name = NULL;
+  gboolean decays;
 
-  if (!take (at, end, slot, sizeof *slot))
+  if (!take (at, end, &slot->head, sizeof slot->head))
     return -1;
-  *plain = (slot->name & UNSIGNED) != 0;
-  slot->name &= ~UNSIGNED;
-  if ((gsize)(end - *at) < slot->name)
+  slot->plain = (slot->head.name & UNSIGNED) != 0;
+  decays = (slot->head.name & DECAYS) != 0;
+  slot->head.name &= ~(UNSIGNED | DECAYS);
+  if ((gsize)(end - *at) < slot->head.name)
     return -1;
-  name = g_strndup ((const char *)*at, slot->name);
-  *at += slot->name;
+  name = g_strndup ((const char *)*at, slot->head.name);
+  *at += slot->head.name;
+  slot->decay = (WordDecay){ 0 };
+  if (decays && (!take (at, end, &slot->decay, sizeof slot->decay) || slot->decay.steps > WORD_DECAY_MOST))
+    return -1;
   return loom_state_find (state, name);
+}
+
+static gboolean
+unpack_words (const Slot *slot, const guint8 **at, const guint8 *end, guint32 *word, const guint32 *base, gsize n)
+{
+  return slot->is_first ? words_unpack_first (at, end, word, base, n, slot->plain)
+                        : words_unpack (at, end, word, base, &slot->decay, n, slot->plain);
 }
 
 /* NULL without an error: it is damaged. */
 static LoomTensor *
-unpack_value (LoomState *state, guint i, const SlotHead *slot, gboolean plain, const guint8 **at, const guint8 *end,
+unpack_value (LoomState *state, guint i, const Slot *slot, const guint8 **at, const guint8 *end,
               const LoomTensor *base, GError **error)
 {
   g_autoptr (LoomTensor) value = NULL;
@@ -272,9 +308,9 @@ unpack_value (LoomState *state, guint i, const SlotHead *slot, gboolean plain, c
   if (value == NULL)
     return NULL;
   words = value->bytes / 4;
-  if (slot->bytes != value->bytes
-      || !words_unpack (at, end, value->data, base != NULL ? base->data : NULL, words, plain)
-      || !take (at, end, (guint8 *)value->data + 4 * words, value->bytes - 4 * words) || slot->sum != sum_of (value))
+  if (slot->head.bytes != value->bytes
+      || !unpack_words (slot, at, end, value->data, base != NULL ? base->data : NULL, words)
+      || !take (at, end, (guint8 *)value->data + 4 * words, value->bytes - 4 * words) || slot->head.sum != sum_of (value))
     return NULL;
   return g_steal_pointer (&value);
 }
@@ -308,13 +344,12 @@ unpack (LoomState *state, GBytes *pack, const GPtrArray *base, GError **error)
   g_ptr_array_set_size (list, (gint)loom_state_n_slots (state));
   for (guint64 n = 0; ok && n < head.n_slots; n++)
     {
-      SlotHead slot;
-      gboolean plain;
-      const int i = read_slot (state, &at, end, &slot, &plain);
+      Slot slot = { .is_first = head.magic == FIRST };
+      const int i = read_slot (state, &at, end, &slot);
 
       ok = i >= 0 && list->pdata[i] == NULL;
       if (ok)
-        list->pdata[i] = unpack_value (state, (guint)i, &slot, plain, &at, end, value_of (base, (guint)i), &local);
+        list->pdata[i] = unpack_value (state, (guint)i, &slot, &at, end, value_of (base, (guint)i), &local);
       ok = ok && list->pdata[i] != NULL;
     }
   if (ok && is_whole (state, list))

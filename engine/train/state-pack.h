@@ -18,10 +18,10 @@ gint64 state_bytes (LoomState *state);
 GPtrArray *state_values (LoomState *state, GError **error);
 gboolean state_put_values (LoomState *state, const GPtrArray *value, GError **error);
 
-/* base: those of the state after base_step; NULL, with -1: packed alone. NULL without an error: it takes more than `most`
- * bytes, at most STATE_PACK_MOST. OUT_OF_MEMORY. */
-GBytes *state_pack (LoomState *state, const GPtrArray *value, gint64 base_step, const GPtrArray *base, gsize most,
-                    GError **error);
+/* The values after `step`. base: those of the state after base_step; NULL, with -1: packed alone. NULL without an
+ * error: it takes more than `most` bytes, at most STATE_PACK_MOST. OUT_OF_MEMORY. */
+GBytes *state_pack (LoomState *state, const GPtrArray *value, gint64 step, gint64 base_step, const GPtrArray *base,
+                    gsize most, GError **error);
 /* The step of its base; -1: none. FALSE: it is damaged. */
 gboolean state_pack_base (GBytes *pack, gint64 *base_step);
 /* Reads the values of the state in the folder of one of the steps of a history, and those that it is packed against.

@@ -1,60 +1,44 @@
 /* Packs words in blocks; see the header.
  *
- * A block is a byte for its form, then what the form needs (the smallest exponent or the factor, a mask of the words
- * that are not zero or the exceptions), then those words with equally many bits. Exceptions are a byte for their
- * number, and for each a byte for its place and the word itself. */
-#include "engine/train/word-pack.h"
+ * A block is a byte for its form, what the form needs (the largest exponent or a factor, a mask of the words that are
+ * stored), and those words in Golomb's code with a power of two: a word without its lowest bits is a number of zeros and
+ * a one, then come these bits; a word with too many zeros follows as it is. (R. F. Rice, "Some Practical Universal
+ * Noiseless Coding Techniques", 1979) */
+#include "engine/train/word-pack-private.h"
 
-#include <string.h>
+#include "engine/core/loom-clones.h"
 
-#define BLOCK 64 /* words: as many as a mask has bits */
+#include <math.h>
+
+#define BLOCK  64  /* words: as many as a mask has bits */
+#define PART   256 /* words that decay at once: as many vectors as hide how long a product takes */
+#define ESCAPE 20  /* zeros, after which a word follows as it is */
+#define NEAR   1   /* numbers of bits that are tried on both sides of the one that the words suggest */
+#define MOST   30  /* bits: then three zeros and a one come before them at most */
 
 /* How words are predicted. */
 typedef enum
 {
-  EXPONENT, /* zero, or at least of the block's smallest exponent */
+  EXPONENT, /* zero, or not far below the largest number of the block's largest exponent */
   EARLIER,  /* the word of the earlier state */
   SCALED,   /* that, a float, times the factor of the block */
+  DECAYED,  /* that after its decay */
   N_KINDS
 } Kind;
 
-/* Kind, mask and number of bits (0 to 32) in one byte; with exceptions the number is from LEAST_BITS to 31. */
-#define FORM(kind, masked, bits)  (guint8) (((kind)*2 + (masked)) * 33 + (bits))
-#define N_FORMS                   (N_KINDS * 2 * 33)
-#define LEAST_BITS                13
-#define N_BITS                    (32 - LEAST_BITS)
-#define FORM_EXCEPT(kind, bits)   (guint8) (N_FORMS + (kind)*N_BITS + (bits)-LEAST_BITS)
-#define BITS_OF_EXCEPTIONS(count) (8 + 40 * (count))
+#define FORM(kind, masked, bits) (guint8) ((kind) << 6 | (masked) << 5 | (bits))
+#define NOTHING                  31 /* instead of bits, with a mask of zeros, which is left out */
 
+/* A block by one kind of prediction. */
 typedef struct
 {
-  guint32 word[BLOCK];
-  guint32 all;          /* the bits that any of them has */
-  guint n;              /* of those that are not zero */
-  guint32 extra;        /* the exponent, or the factor */
-  guint bits, n_except; /* of the form with exceptions; bits 0: it does not pay */
+  guint32 word[BLOCK]; /* how far it is from the prediction */
+  guint64 mask;        /* of the words that are stored if there is a mask: all others are predicted, or zero */
+  guint32 extra;       /* the exponent, or the factor */
+  gboolean masked;
+  guint bits; /* of a word that are stored as they are */
+  guint size; /* bits of all */
 } Residual;
-
-/* How words are numbers: the sign becomes the lowest bit, so that words of small numbers are small, or is left out. */
-typedef struct
-{
-  guint sign;     /* bits of the sign: 0 or 1 */
-  guint mantissa; /* bits below the exponent */
-} Layout;
-
-static const Layout layouts[] = { [FALSE] = { 1, 24 }, [TRUE] = { 0, 23 } }; /* by is_unsigned */
-
-static guint32
-rotate (const Layout *layout, guint32 word)
-{
-  return layout->sign != 0 ? word << 1 | word >> 31 : word;
-}
-
-static guint32
-rotate_back (const Layout *layout, guint32 word)
-{
-  return layout->sign != 0 ? word >> 1 | word << 31 : word;
-}
 
 /* Differences close to zero, of either sign, become small. */
 static guint32
@@ -63,143 +47,198 @@ fold (guint32 difference)
   return difference << 1 ^ (guint32)((gint32)difference >> 31);
 }
 
-static guint32
-unfold (guint32 folded)
+/* ---- decay --------------------------------------------------------------- */
+
+#define DECAY_SAMPLES 32
+#define DECAY_FOUND   2 /* of them, with the same factor */
+#define DECAY_AT_ONCE 4 /* steps, between which a number stays in its register */
+
+LOOM_VECTOR_CLONES static void
+decay_floats (LoomFloats *value, guint n, float factor, guint32 steps)
 {
-  return folded >> 1 ^ (0u - (folded & 1));
+  for (; steps >= DECAY_AT_ONCE; steps -= DECAY_AT_ONCE)
+    for (guint i = 0; i < n; i++)
+      {
+        LoomFloats one = value[i];
+
+        one *= factor;
+        one *= factor;
+        one *= factor;
+        one *= factor;
+        value[i] = one;
+      }
+  for (; steps > 0; steps--)
+    for (guint i = 0; i < n; i++)
+      value[i] *= factor;
+}
+
+/* `to` has up to PART words from `from` on after their decay. A denormal number is 0 in a step, and stays one here
+ * without that. */
+static void
+decay_words (guint32 *to, const guint32 *from, guint n, const WordDecay *decay)
+{
+  LoomFloats value[PART / LOOM_N_FLOATS] = { 0 };
+
+  memcpy (value, from, n * sizeof *from);
+  decay_floats (value, (n + LOOM_N_FLOATS - 1) / LOOM_N_FLOATS, decay->factor, decay->steps);
+  memcpy (to, value, n * sizeof *to);
+  for (guint i = 0; i < n; i++)
+    to[i] = is_ordinary (to[i]) ? to[i] : 0;
 }
 
 static gboolean
-is_ordinary (guint32 bits)
+has_decayed (guint32 now, guint32 before, const WordDecay *decay)
 {
-  const guint32 exponent = bits >> 23 & 255;
+  guint32 word;
 
-  return exponent != 0 && exponent != 255;
+  decay_words (&word, &before, 1, decay);
+  return word == now;
 }
 
-/* Threads treat denormal numbers differently, and what results may not depend on that. */
-static guint32
-scale (guint32 earlier, float factor)
+/* The factor by which `steps` multiplications make one of the other. Their roundings move its root by less than the
+ * distance of two floats. 0: there is none. */
+static float
+find_factor (guint32 now, guint32 before, guint32 steps)
 {
-  float value;
-  guint32 bits;
+  float factor[3], from, to;
 
-  if (!is_ordinary (earlier))
+  if (!is_ordinary (now) || !is_ordinary (before) || (now & G_MAXINT32) >= (before & G_MAXINT32))
     return 0;
-  memcpy (&value, &earlier, sizeof value);
-  value *= factor;
-  memcpy (&bits, &value, sizeof bits);
-  return is_ordinary (bits) ? bits : 0;
+  memcpy (&from, &before, sizeof from);
+  memcpy (&to, &now, sizeof to);
+  if (to / from <= 0)
+    return 0;
+  factor[0] = (float)pow ((double)to / from, 1.0 / steps);
+  factor[1] = nextafterf (factor[0], 0);
+  factor[2] = nextafterf (factor[0], 1);
+  for (guint i = 0; i < G_N_ELEMENTS (factor); i++)
+    if (factor[i] < 1 && has_decayed (now, before, &(WordDecay){ factor[i], steps }))
+      return factor[i];
+  return 0;
+}
+
+WordDecay
+words_find_decay (const guint32 *now, const guint32 *base, gsize n, guint32 steps)
+{
+  const gsize every = MAX (n / DECAY_SAMPLES, 1);
+  float factor[DECAY_SAMPLES];
+  guint found = 0;
+
+  if (steps < 2 || steps > WORD_DECAY_MOST)
+    return (WordDecay){ 0 };
+  for (gsize i = every / 2; i < n && found < DECAY_SAMPLES; i += every)
+    {
+      guint same = 1;
+
+      factor[found] = find_factor (now[i], base[i], steps);
+      for (guint k = 0; k < found; k++)
+        same += factor[k] == factor[found];
+      if (factor[found] > 0 && same == DECAY_FOUND)
+        return (WordDecay){ factor[found], steps };
+      found += factor[found] > 0;
+    }
+  return (WordDecay){ 0 };
+}
+
+/* ---- residuals ----------------------------------------------------------- */
+
+static guint
+count_bits (guint32 word)
+{
+  return word == 0 ? 0 : 32 - (guint)__builtin_clz (word);
 }
 
 static guint
-count_bits (guint32 all)
+size_of_words (const guint32 *word, guint n, guint bits)
 {
-  return all == 0 ? 0 : 32 - (guint)__builtin_clz (all);
+  guint size = 0;
+
+  for (guint i = 0; i < n; i++)
+    size += word[i] >> bits < ESCAPE ? (word[i] >> bits) + 1 + bits : ESCAPE + 32;
+  return size;
 }
 
-/* The number of bits with which words and exceptions are shortest. */
+/* Chooses the mask and the number of bits. */
 static void
-choose_bits (Residual *self, guint n)
+measure (Residual *self, Kind kind, guint n)
 {
-  guint of[33] = { 0 }, above = 0;
-  gsize least = (gsize)n * count_bits (self->all);
+  static const guint extra[N_KINDS] = { 8, 0, 32, 0 };
+  guint32 stored[BLOCK];
+  guint sum = 0, count = 0, middle;
 
-  self->bits = self->n_except = 0;
   for (guint i = 0; i < n; i++)
-    of[count_bits (self->word[i])]++;
-  for (guint bits = 32; bits-- > LEAST_BITS;)
+    if (self->mask >> i & 1)
+      {
+        stored[count++] = self->word[i];
+        sum += count_bits (self->word[i]);
+      }
+  middle = sum / MAX (count, 1);
+  self->masked = n - count > BLOCK / (MAX (middle, 1) + 1);
+  if (count == 0)
     {
-      above += of[bits + 1];
-      if ((gsize)n * bits + BITS_OF_EXCEPTIONS (above) >= least)
+      self->masked = TRUE;
+      self->bits = NOTHING;
+      self->size = 8 + extra[kind];
+      return;
+    }
+  if (!self->masked && count < n)
+    memcpy (stored, self->word, n * sizeof *stored);
+  count = self->masked ? count : n;
+  self->bits = MOST;
+  self->size = size_of_words (stored, count, MOST);
+  for (guint bits = MAX (middle, NEAR) - NEAR; bits <= MIN (middle + NEAR, MOST - 1); bits++)
+    {
+      const guint size = size_of_words (stored, count, bits);
+
+      if (size >= self->size)
         continue;
-      least = (gsize)n * bits + BITS_OF_EXCEPTIONS (above);
+      self->size = size;
       self->bits = bits;
-      self->n_except = above;
     }
+  self->size += 8 + extra[kind] + (self->masked ? BLOCK : 0);
 }
 
-static void
-measure (Residual *self, guint n)
-{
-  self->all = 0;
-  self->n = 0;
-  for (guint i = 0; i < n; i++)
-    {
-      self->all |= self->word[i];
-      self->n += self->word[i] != 0;
-    }
-  choose_bits (self, n);
-}
-
+/* The largest number with this exponent. */
 static guint32
-offset_of (const Layout *layout, guint32 exponent)
+top_of (const WordLayout *layout, guint32 exponent)
 {
-  return exponent == 0 ? 0 : (exponent << layout->mantissa) - 1;
+  return (guint32)((((guint64)exponent + 1) << layout->mantissa) - 1);
 }
 
-/* From `least` on; smaller numbers are exceptions. */
 static void
-by_exponent (Residual *self, const Layout *layout, const guint32 *now, guint n, guint32 least)
+by_exponent (Residual *self, const WordLayout *layout, const guint32 *now, guint n)
 {
-  self->extra = least;
-  for (guint i = 0; i < n; i++)
-    {
-      const guint32 word = rotate (layout, now[i]);
-
-      self->word[i] = word == 0                           ? 0
-                      : word >> layout->mantissa >= least ? word - offset_of (layout, least)
-                                                          : G_MAXUINT32;
-    }
-  measure (self, n);
-}
-
-/* The least exponent of all words, and the one from which on they are shortest with exceptions. */
-static void
-find_exponents (const Layout *layout, const guint32 *now, guint n, guint32 *least, guint32 *best)
-{
-  guint of[256] = { 0 }, below = 0, cost = G_MAXUINT;
   guint32 most = 0;
 
-  *least = 255;
+  for (guint i = 0; i < n; i++)
+    most = MAX (most, rotate (layout, now[i]) >> layout->mantissa);
+  self->extra = most;
+  self->mask = 0;
   for (guint i = 0; i < n; i++)
     {
-      const guint32 word = rotate (layout, now[i]), exponent = word >> layout->mantissa;
-
-      if (word == 0)
-        continue;
-      of[exponent]++;
-      *least = MIN (*least, exponent);
-      most = MAX (most, exponent);
+      self->word[i] = top_of (layout, most) - rotate (layout, now[i]);
+      self->mask |= (guint64)(now[i] != 0) << i;
     }
-  *best = *least;
-  for (guint32 e = *least; e <= most; e++)
-    {
-      const guint bits = n * (layout->mantissa + count_bits (most - e)) + BITS_OF_EXCEPTIONS (below);
-
-      if (bits < cost)
-        {
-          cost = bits;
-          *best = e;
-        }
-      below += of[e];
-    }
+  measure (self, EXPONENT, n);
 }
 
 static void
-by_earlier (Residual *self, const Layout *layout, const guint32 *now, const guint32 *base, guint n)
+by_words (Residual *self, Kind kind, const WordLayout *layout, const guint32 *now, const guint32 *predicted, guint n)
 {
-  self->extra = 0;
+  self->mask = 0;
   for (guint i = 0; i < n; i++)
-    self->word[i] = fold (rotate (layout, now[i]) - rotate (layout, base[i]));
-  measure (self, n);
+    {
+      self->word[i] = fold (rotate (layout, now[i]) - rotate (layout, predicted[i]));
+      self->mask |= (guint64)(self->word[i] != 0) << i;
+    }
+  measure (self, kind, n);
 }
 
 /* The factor is that of the largest earlier number, which has the smallest error. FALSE: there is none. */
 static gboolean
-by_factor (Residual *self, const Layout *layout, const guint32 *now, const guint32 *base, guint n)
+by_factor (Residual *self, const WordLayout *layout, const guint32 *now, const guint32 *base, guint n)
 {
-  guint32 most = 0;
+  guint32 scaled[BLOCK], most = 0;
   float before, after, factor;
   guint at = 0;
 
@@ -218,46 +257,19 @@ by_factor (Residual *self, const Layout *layout, const guint32 *now, const guint
   if (!is_ordinary (self->extra))
     return FALSE;
   for (guint i = 0; i < n; i++)
-    self->word[i] = fold (rotate (layout, now[i]) - rotate (layout, scale (base[i], factor)));
-  measure (self, n);
+    scaled[i] = scale (base[i], factor);
+  by_words (self, SCALED, layout, now, scaled, n);
   return TRUE;
 }
 
 /* ---- bits ---------------------------------------------------------------- */
 
-static gboolean
-pays_mask (const Residual *self, guint n)
-{
-  return self->n < n && self->n * count_bits (self->all) + BLOCK < n * count_bits (self->all);
-}
-
-static guint
-size_plain (const Residual *self, guint n)
-{
-  const guint bits = count_bits (self->all);
-
-  return pays_mask (self, n) ? BLOCK + self->n * bits : n * bits;
-}
-
-static gboolean
-has_exceptions (const Residual *self, guint n)
-{
-  return self->bits > 0 && n * self->bits + BITS_OF_EXCEPTIONS (self->n_except) < size_plain (self, n);
-}
-
-static guint
-size_of (const Residual *self, Kind kind, guint n)
-{
-  static const guint extra[N_KINDS] = { 8, 0, 32 };
-
-  return extra[kind]
-         + (has_exceptions (self, n) ? n * self->bits + BITS_OF_EXCEPTIONS (self->n_except) : size_plain (self, n));
-}
-
 typedef struct
 {
-  guint8 bytes[1 + 4 + 8 + BLOCK * 5 + BLOCK * 4 + 8];
+  guint8 bytes[1 + 4 + 8 + BLOCK * (ESCAPE + 32) / 8 + 8];
   guint n;
+  guint64 hold; /* bits that make no word yet */
+  guint held;
 } Block;
 
 static void
@@ -267,71 +279,47 @@ put (Block *block, const void *data, guint n)
   block->n += n;
 }
 
-/* Little-endian, so that the first bytes of a number are its lowest. */
+/* At most 32. Little-endian, so that the first bytes of a number are its lowest. */
 static void
-put_extra (Block *block, const Residual *self, Kind kind)
+put_bits (Block *block, guint32 value, guint bits)
 {
-  if (kind != EARLIER)
-    put (block, &self->extra, kind == EXPONENT ? 1 : 4);
-}
-
-/* The words with this number of bits; those that need more are 0. */
-static void
-put_words (Block *block, const Residual *self, guint n, guint bits, gboolean masked)
-{
-  guint held = 0;
-  guint64 hold = 0;
-
-  for (guint i = 0; i < n && bits > 0; i++)
-    {
-      const guint32 word = self->word[i];
-
-      if (masked && word == 0)
-        continue;
-      hold |= (guint64)((guint64)word >> bits != 0 ? 0 : word) << held;
-      held += bits;
-      if (held >= 32)
-        {
-          put (block, &hold, 4);
-          hold >>= 32;
-          held -= 32;
-        }
-    }
-  put (block, &hold, (held + 7) / 8);
-}
-
-static void
-append_with_exceptions (GByteArray *out, const Residual *self, Kind kind, const guint32 *now, guint n)
-{
-  Block block = { { FORM_EXCEPT (kind, self->bits) }, 1 };
-  const guint8 count = (guint8)self->n_except;
-
-  put_extra (&block, self, kind);
-  put (&block, &count, 1);
-  for (guint8 i = 0; i < n; i++)
-    if ((guint64)self->word[i] >> self->bits != 0)
-      {
-        put (&block, &i, 1);
-        put (&block, &now[i], 4);
-      }
-  put_words (&block, self, n, self->bits, FALSE);
-  g_byte_array_append (out, block.bytes, block.n);
+  block->hold |= (guint64)value << block->held;
+  block->held += bits;
+  if (block->held < 32)
+    return;
+  put (block, &block->hold, 4);
+  block->hold >>= 32;
+  block->held -= 32;
 }
 
 static void
 append (GByteArray *out, const Residual *self, Kind kind, guint n)
 {
-  const gboolean masked = pays_mask (self, n);
-  const guint bits = count_bits (self->all);
-  Block block = { { FORM (kind, masked, bits) }, 1 };
-  guint64 mask = 0;
+  const guint8 form = FORM (kind, self->masked != FALSE, self->bits);
+  Block block;
 
-  put_extra (&block, self, kind);
-  for (guint i = 0; masked && i < n; i++)
-    mask |= (guint64)(self->word[i] != 0) << i;
-  if (masked)
-    put (&block, &mask, 8);
-  put_words (&block, self, n, bits, masked);
+  block.n = block.held = 0;
+  block.hold = 0;
+  put (&block, &form, 1);
+  put (&block, &self->extra, kind == EXPONENT ? 1 : kind == SCALED ? 4 : 0);
+  if (self->masked && self->bits != NOTHING)
+    put (&block, &self->mask, 8);
+  for (guint i = 0; i < n; i++)
+    {
+      const guint32 word = self->word[i], zeros = word >> self->bits;
+
+      if (self->masked && (self->mask >> i & 1) == 0)
+        continue;
+      if (zeros >= ESCAPE)
+        {
+          put_bits (&block, 0, ESCAPE);
+          put_bits (&block, word, 32);
+          continue;
+        }
+      put_bits (&block, 1u << zeros, zeros + 1);
+      put_bits (&block, word & ((1u << self->bits) - 1), self->bits);
+    }
+  put (&block, &block.hold, (block.held + 7) / 8);
   g_byte_array_append (out, block.bytes, block.n);
 }
 
@@ -345,84 +333,89 @@ words_are_unsigned (const guint32 *word, gsize n)
   return all >> 31 == 0;
 }
 
+/* decayed: base after its decay, or NULL. */
 static void
-pack_block (GByteArray *out, const Layout *layout, const guint32 *now, const guint32 *base, guint n)
+pack_block (GByteArray *out, const WordLayout *layout, const guint32 *now, const guint32 *base, const guint32 *decayed,
+            guint n)
 {
-  /* The least exponent with and without exceptions, then those with a base. */
-  static const Kind kinds[] = { EXPONENT, EXPONENT, EARLIER, SCALED };
-  Residual made[G_N_ELEMENTS (kinds)];
-  guint best = 0, n_made = 1;
-  guint32 least, cheapest;
+  Residual made[N_KINDS];
+  Kind best = EXPONENT;
 
-  find_exponents (layout, now, n, &least, &cheapest);
-  by_exponent (&made[0], layout, now, n, least);
-  by_exponent (&made[1], layout, now, n, cheapest);
-  n_made = made[1].bits > 0 ? 2 : 1;
+  for (Kind kind = EARLIER; kind < N_KINDS; kind++)
+    made[kind].size = G_MAXUINT;
+  by_exponent (&made[EXPONENT], layout, now, n);
   if (base != NULL)
+    by_words (&made[EARLIER], EARLIER, layout, now, base, n);
+  if (base != NULL && made[EARLIER].mask != 0)
     {
-      by_earlier (&made[2], layout, now, base, n);
-      n_made = made[2].all != 0 && by_factor (&made[3], layout, now, base, n) ? 4 : 3;
+      by_factor (&made[SCALED], layout, now, base, n);
+      if (decayed != NULL)
+        by_words (&made[DECAYED], DECAYED, layout, now, decayed, n);
     }
-  for (guint i = 1; i < n_made; i++)
-    if ((i != 1 || has_exceptions (&made[1], n))
-        && size_of (&made[i], kinds[i], n) < size_of (&made[best], kinds[best], n))
-      best = i;
-  if (has_exceptions (&made[best], n))
-    append_with_exceptions (out, &made[best], kinds[best], now, n);
-  else
-    append (out, &made[best], kinds[best], n);
+  for (Kind kind = EARLIER; kind < N_KINDS; kind++)
+    if (made[kind].size < made[best].size)
+      best = kind;
+  append (out, &made[best], best, n);
 }
 
 void
-words_pack (GByteArray *out, const guint32 *now, const guint32 *base, gsize n, gboolean is_unsigned)
+words_pack (GByteArray *out, const guint32 *now, const guint32 *base, const WordDecay *decay, gsize n,
+            gboolean is_unsigned)
 {
-  for (gsize i = 0; i < n; i += BLOCK)
-    pack_block (out, &layouts[is_unsigned != FALSE], now + i, base != NULL ? base + i : NULL,
-                (guint)MIN (BLOCK, n - i));
+  const gboolean decays = base != NULL && decay->steps > 0;
+
+  for (gsize i = 0; i < n; i += PART)
+    {
+      const guint part = (guint)MIN (PART, n - i);
+      guint32 decayed[PART];
+
+      if (decays)
+        decay_words (decayed, base + i, part, decay);
+      for (guint k = 0; k < part; k += BLOCK)
+        pack_block (out, &word_layouts[is_unsigned != FALSE], now + i + k, base != NULL ? base + i + k : NULL,
+                    decays ? decayed + k : NULL, MIN (BLOCK, part - k));
+    }
 }
 
 /* ---- reading ------------------------------------------------------------- */
 
-static gboolean
-take (const guint8 **at, const guint8 *end, void *to, gsize n)
+/* The bits from `bit` on, at least 57 of them; zeros after the end. */
+static guint64
+bits_at (const guint8 *at, const guint8 *end, gsize bit)
 {
-  if ((gsize)(end - *at) < n)
-    return FALSE;
-  memcpy (to, *at, n);
-  *at += n;
-  return TRUE;
+  const guint8 *from = at + bit / 8;
+  guint64 window = 0;
+
+  if (from < end)
+    memcpy (&window, from, MIN ((gsize)(end - from), sizeof window));
+  return window >> bit % 8;
 }
 
 /* Reads the words that are stored; the others are 0. */
 static gboolean
 read_words (const guint8 **at, const guint8 *end, guint32 *word, guint64 mask, guint bits, guint n)
 {
-  const gsize bytes = ((gsize)__builtin_popcountll (mask) * bits + 7) / 8;
-  const guint64 low = (G_GUINT64_CONSTANT (1) << bits) - 1;
-  guint8 held[BLOCK * 4 + 8] = { 0 };
-  guint64 window;
+  const gsize most = 8 * (gsize)(end - *at);
   gsize bit = 0;
 
-  if (!take (at, end, held, bytes))
-    return FALSE;
   for (guint i = 0; i < n; i++)
     {
+      guint zeros;
+
       word[i] = 0;
       if ((mask >> i & 1) == 0)
         continue;
-      memcpy (&window, held + bit / 8, 8);
-      word[i] = (guint32)(window >> bit % 8 & low);
-      bit += bits;
+      zeros = (guint)__builtin_ctzll (bits_at (*at, end, bit) | 1u << ESCAPE);
+      bit += zeros + (zeros < ESCAPE);
+      word[i] = (guint32)bits_at (*at, end, bit);
+      if (zeros < ESCAPE)
+        word[i] = zeros << bits | (word[i] & ((1u << bits) - 1));
+      bit += zeros < ESCAPE ? bits : 32;
+      if (bit > most)
+        return FALSE;
     }
+  *at += (bit + 7) / 8;
   return TRUE;
-}
-
-static guint32
-restore (const Layout *layout, Kind kind, guint32 word, guint32 extra, float factor, const guint32 *base, gsize i)
-{
-  if (kind == EXPONENT)
-    return rotate_back (layout, word != 0 ? word + offset_of (layout, extra) : 0);
-  return rotate_back (layout, unfold (word) + rotate (layout, kind == EARLIER ? base[i] : scale (base[i], factor)));
 }
 
 /* What is before the words of a block. */
@@ -432,57 +425,62 @@ typedef struct
   guint bits;
   guint64 mask; /* of the words that are stored */
   guint32 extra;
-  const guint8 *except; /* NULL: none */
-  guint8 n_except;
 } Head;
 
 static gboolean
-read_head (const guint8 **at, const guint8 *end, gboolean has_base, guint n, Head *head)
+read_head (const guint8 **at, const guint8 *end, guint n, Head *head)
 {
   const guint64 all = n == BLOCK ? G_MAXUINT64 : (G_GUINT64_CONSTANT (1) << n) - 1;
-  gboolean masked, excepts;
   guint8 form;
 
   *head = (Head){ .mask = all };
   if (!take (at, end, &form, 1))
     return FALSE;
-  excepts = form >= N_FORMS;
-  masked = !excepts && form / 33 % 2 == 1;
-  head->kind = (Kind)(excepts ? (form - N_FORMS) / N_BITS : form / 66);
-  head->bits = excepts ? LEAST_BITS + (form - N_FORMS) % N_BITS : form % 33;
-  if (head->kind >= N_KINDS || (head->kind != EXPONENT && !has_base)
-      || (head->kind != EARLIER && !take (at, end, &head->extra, head->kind == EXPONENT ? 1 : 4))
-      || (masked && !take (at, end, &head->mask, 8)) || (head->mask & ~all) != 0
-      || (excepts && (!take (at, end, &head->n_except, 1) || end - *at < 5 * head->n_except)))
+  head->kind = (Kind)(form >> 6);
+  head->bits = form & 31;
+  if (head->kind == EXPONENT || head->kind == SCALED)
+    if (!take (at, end, &head->extra, head->kind == EXPONENT ? 1 : 4))
+      return FALSE;
+  if ((form & 32) != 0 && head->bits == NOTHING)
+    head->mask = 0;
+  else if ((form & 32) != 0 && !take (at, end, &head->mask, 8))
     return FALSE;
-  head->except = *at;
-  *at += 5 * head->n_except;
-  return TRUE;
+  return (head->mask & ~all) == 0;
+}
+
+static void
+restore (const WordLayout *layout, const Head *head, const guint32 *word, guint32 *now, const guint32 *predicted, guint n)
+{
+  for (guint i = 0; i < n; i++)
+    if (head->kind != EXPONENT)
+      now[i] = rotate_back (layout, unfold (word[i]) + rotate (layout, predicted[i]));
+    else
+      now[i] = (head->mask >> i & 1) == 0 ? 0 : rotate_back (layout, top_of (layout, head->extra) - word[i]);
 }
 
 gboolean
-words_unpack (const guint8 **at, const guint8 *end, guint32 *now, const guint32 *base, gsize n, gboolean is_unsigned)
+words_unpack (const guint8 **at, const guint8 *end, guint32 *now, const guint32 *base, const WordDecay *decay, gsize n,
+              gboolean is_unsigned)
 {
-  const Layout *layout = &layouts[is_unsigned != FALSE];
-
   for (gsize i = 0; i < n; i += BLOCK)
     {
       const guint count = (guint)MIN (BLOCK, n - i);
-      guint32 word[BLOCK];
+      const guint32 *predicted = base != NULL ? base + i : NULL;
+      guint32 word[BLOCK], changed[BLOCK];
       float factor;
       Head head;
 
-      if (!read_head (at, end, base != NULL, count, &head) || !read_words (at, end, word, head.mask, head.bits, count))
+      if (!read_head (at, end, count, &head) || !read_words (at, end, word, head.mask, head.bits, count)
+          || (head.kind != EXPONENT && base == NULL) || (head.kind == DECAYED && decay->steps == 0))
         return FALSE;
       memcpy (&factor, &head.extra, sizeof factor);
-      for (guint k = 0; k < count; k++)
-        now[i + k] = restore (layout, head.kind, word[k], head.extra, factor, base, i + k);
-      for (const guint8 *one = head.except; one < head.except + 5 * head.n_except; one += 5)
-        {
-          if (*one >= count)
-            return FALSE;
-          memcpy (&now[i + *one], one + 1, 4);
-        }
+      if (head.kind == SCALED)
+        for (guint k = 0; k < count; k++)
+          changed[k] = scale (predicted[k], factor);
+      if (head.kind == DECAYED)
+        decay_words (changed, predicted, count, decay);
+      restore (&word_layouts[is_unsigned != FALSE], &head, word, now + i,
+               head.kind == SCALED || head.kind == DECAYED ? changed : predicted, count);
     }
   return TRUE;
 }

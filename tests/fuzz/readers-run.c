@@ -119,9 +119,13 @@ run_words (const FuzzReader *self, const guint8 *data, gsize size)
 
   for (int how = 0; how < 4 && size > 2; how++)
     {
+      const WordDecay decay = { 0.999f, size % WORD_DECAY_MOST };
       const guint8 *at = data + 2;
 
-      words_unpack (&at, data + size, now, how & 1 ? base : NULL, n, how > 1);
+      words_unpack (&at, data + size, now, how & 1 ? base : NULL, &decay, n, how > 1);
+      g_assert_true (at >= data + 2 && at <= data + size);
+      at = data + 2;
+      words_unpack_first (&at, data + size, now, how & 1 ? base : NULL, n, how > 1);
       g_assert_true (at >= data + 2 && at <= data + size);
     }
 }

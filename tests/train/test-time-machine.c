@@ -754,13 +754,13 @@ test_too_large (void)
   g_autoptr (LoomTrainer) trainer = train_test_new (graphs[0], (LoomTrainerOptions){ .steps = 3 });
   LoomState *state = loom_trainer_state (trainer);
   g_autoptr (GPtrArray) value = state_values (state, NULL);
-  g_autoptr (GBytes) whole = state_pack (state, value, -1, NULL, STATE_PACK_MOST, NULL);
+  g_autoptr (GBytes) whole = state_pack (state, value, 0, -1, NULL, STATE_PACK_MOST, NULL);
   const gsize n = g_bytes_get_size (whole);
-  g_autoptr (GBytes) within = state_pack (state, value, -1, NULL, 2 * n, NULL);
+  g_autoptr (GBytes) within = state_pack (state, value, 0, -1, NULL, 2 * n, NULL);
 
   g_assert_true (g_bytes_equal (whole, within));
   for (gsize most = 0; most < n; most++)
-    g_assert_null (state_pack (state, value, -1, NULL, most, NULL));
+    g_assert_null (state_pack (state, value, 0, -1, NULL, most, NULL));
 }
 
 TEST_FILE (argc, argv)

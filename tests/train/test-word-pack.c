@@ -4,6 +4,7 @@
 
 #include "engine/train/word-pack.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -70,6 +71,21 @@ decayed (guint i, guint32 base, GRand *rand)
   return bits_of (value_of (base) * 0.2725f);
 }
 
+#define STEPS 307
+
+/* Of two of three words the gradient was zero; where it was so for long, the average is 0 now. */
+static guint32
+dead (guint i, guint32 base, GRand *rand)
+{
+  float value = value_of (base);
+
+  if (i % 3 == 0)
+    return moved (i, base, rand);
+  for (guint s = 0; s < STEPS; s++)
+    value *= 0.999f;
+  return fabsf (value) < FLT_MIN ? 0 : bits_of (value);
+}
+
 /* One of 40 is another number. */
 static guint32
 mostly_moved (guint i, guint32 base, GRand *rand)
@@ -99,7 +115,8 @@ static const Case cases[] = { { "any", 1.04f, any },         { "same", 0.01f, sa
                               { "zero", 0.01f, zero },       { "half-zero", 0.45f, half_zero },
                               { "moved", 0.6f, moved },      { "decayed", 0.15f, decayed },
                               { "special", 1.04f, special }, { "mostly-moved", 0.67f, mostly_moved },
-                              { "squared", 0.89f, squared } };
+                              { "squared", 0.89f, squared },
+                              { "dead", 0.31f, dead } };
 
 static void
 test_round_trip (gconstpointer data)
@@ -115,6 +132,7 @@ test_round_trip (gconstpointer data)
         const guint n = round == 0 ? N : (guint)g_rand_int_range (rand, 0, N);
         const guint8 *at;
         gboolean plain;
+        WordDecay decay;
 
         for (guint i = 0; i < N; i++)
           {
@@ -124,16 +142,19 @@ test_round_trip (gconstpointer data)
             back[i] = 5;
           }
         plain = words_are_unsigned (now, n) && (!with_base || words_are_unsigned (base, n));
-        words_pack (out, now, with_base ? base : NULL, n, plain);
+        decay = words_find_decay (now, base, n, STEPS);
+        if (c->now == dead && round == 0)
+          g_assert_true (decay.factor == 0.999f && decay.steps == STEPS);
+        words_pack (out, now, with_base ? base : NULL, &decay, n, plain);
         g_assert_cmpuint (out->len, <=, WORDS_PACKED_MOST (n));
         at = out->data;
-        g_assert_true (words_unpack (&at, out->data + out->len, back, with_base ? base : NULL, n, plain));
+        g_assert_true (words_unpack (&at, out->data + out->len, back, with_base ? base : NULL, &decay, n, plain));
         g_assert_true (at == out->data + out->len);
         g_assert_cmpmem (now, n * sizeof *now, back, n * sizeof *back);
         if (plain && n > 0)
           {
             g_autoptr (GByteArray) with_signs = g_byte_array_new ();
-            words_pack (with_signs, now, with_base ? base : NULL, n, FALSE);
+            words_pack (with_signs, now, with_base ? base : NULL, &decay, n, FALSE);
             g_assert_cmpuint (out->len, <=, with_signs->len);
           }
         if (round == 0 && with_base)
@@ -145,14 +166,14 @@ test_round_trip (gconstpointer data)
         for (guint length = 0; length < out->len; length += 1 + out->len / 50)
           {
             at = out->data;
-            g_assert_false (words_unpack (&at, out->data + length, back, with_base ? base : NULL, n, plain));
+            g_assert_false (words_unpack (&at, out->data + length, back, with_base ? base : NULL, &decay, n, plain));
           }
         /* A changed byte is read without a fault of memory, whatever it becomes. */
         for (guint k = 0; k < 20 && out->len > 0; k++)
           {
             out->data[g_rand_int_range (rand, 0, (gint32)out->len)] ^= (guint8)g_rand_int (rand);
             at = out->data;
-            words_unpack (&at, out->data + out->len, back, with_base ? base : NULL, n, plain);
+            words_unpack (&at, out->data + out->len, back, with_base ? base : NULL, &decay, n, plain);
           }
       }
 }
