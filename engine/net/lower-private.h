@@ -36,12 +36,3 @@ program_dtype (const NetLowering *l, LoomDType dtype)
 gboolean loom_net_lower_loop (NetLowering *l, guint i);
 /* net-lower-visit.c: the same for switch and recurse. */
 gboolean loom_net_lower_visit (NetLowering *l, guint i);
-/* maximum number of iterations of all loops in one training step */
-#define NET_STEPS_OF_LOOPS (G_GINT64_CONSTANT (1) << 20)
-/* Lowers the nodes of the body of a node that runs a loop to a program, and the weights that are its outputs. lowered
- * (may be NULL) is called for each node. */
-typedef void (*NetLoweredFunc) (gpointer data, guint node);
-gboolean
-loom_net_lower_body (NetLowering *l, guint node, guint body, LoomProgram *to, NetLoweredFunc lowered, gpointer data);
-/* Returns a copy of v, so that gradients with respect to a result do not include other uses of its source. */
-LoomValue loom_net_copy_value (LoomProgram *p, LoomValue v);

@@ -9,24 +9,11 @@
 
 /* ---- ports of the module ------------------------------------------------------ */
 
-static const NetLocal *
-port_of (const NetScope *module, guint input)
+int
+net_find_port (const NetScope *module, gboolean is_input, const char *id)
 {
-  return module->locals + module->inputs[input];
-}
-
-static const NetLocal *
-output_of (const NetScope *module, guint output)
-{
-  return module->locals + module->outputs[output];
-}
-
-/* The input of this name, or -1. */
-static int
-find_input (const NetScope *module, const char *name)
-{
-  for (guint i = 0; i < module->n_inputs; i++)
-    if (g_strcmp0 (port_of (module, i)->id, name) == 0)
+  for (guint i = 0; i < (is_input ? module->n_inputs : module->n_outputs); i++)
+    if (g_strcmp0 (net_port (module, is_input, i)->id, id) == 0)
       return (int)i;
   return -1;
 }
@@ -39,7 +26,7 @@ report_carry (LoomNet *net, const NetScope *scope, const NetLocal *output, const
   LoomFault *fault;
 
   for (guint i = 0; i < scope->n_inputs; i++)
-    g_ptr_array_add (names, (gpointer)port_of (scope, i)->id);
+    g_ptr_array_add (names, (gpointer)net_port (scope, TRUE, i)->id);
   g_ptr_array_add (names, NULL);
   near = loom_nearest (carry, (const char *const *)names->pdata);
   fault = loom_net_fault (net, output->element, output->path, LOOM_ERROR_PORT, LOOM_CARRY,
@@ -54,12 +41,12 @@ report_carry (LoomNet *net, const NetScope *scope, const NetLocal *output, const
 static void
 carry_to (LoomNet *net, NetScope *scope, guint o, int input, const char *carry)
 {
-  const NetLocal *output = output_of (scope, o);
+  const NetLocal *output = net_port (scope, FALSE, o);
 
   if (scope->carrier[input] >= 0)
     loom_net_fault (net, output->element, output->path, LOOM_ERROR_PORT, LOOM_CARRY,
                     "“%s” and “%s” are both carried to “%s”, which can have only one value at the next step.",
-                    output_of (scope, (guint)scope->carrier[input])->id, output->id, carry);
+                    net_port (scope, FALSE, (guint)scope->carrier[input])->id, output->id, carry);
   else
     scope->carrier[input] = (int)o;
 }
@@ -72,9 +59,9 @@ loom_net_pair_carried (LoomNet *net, NetScope *scope)
     scope->carrier[i] = -1;
   for (guint o = 0; o < scope->n_outputs; o++)
     {
-      const NetLocal *output = output_of (scope, o);
+      const NetLocal *output = net_port (scope, FALSE, o);
       const char *carry = loom_element_get (output->element, LOOM_CARRY);
-      int input = carry != NULL ? find_input (scope, carry) : -1, child = -1;
+      int input = carry != NULL ? net_find_port (scope, TRUE, carry) : -1, child = -1;
 
       if (input >= 0)
         carry_to (net, scope, o, input, carry);
@@ -82,7 +69,7 @@ loom_net_pair_carried (LoomNet *net, NetScope *scope)
         {
           g_autofree char *name = g_strdup_printf ("%s%u", carry, k);
 
-          child = find_input (scope, name);
+          child = net_find_port (scope, TRUE, name);
           if (child >= 0)
             carry_to (net, scope, o, child, name);
           else if (k == 0)
@@ -100,7 +87,7 @@ loom_net_begins_as_zeros (const NetLocal *local, guint input)
     return loom_op_loop (local->op)->port_is_optional;
   if (loom_op_loop (local->op)->kind == LOOM_LOOP_SWITCH)
     return FALSE;
-  return module->carrier[input] >= 0 && loom_element_get (port_of (module, input)->element, "shape") != NULL;
+  return module->carrier[input] >= 0 && loom_element_get (net_port (module, TRUE, input)->element, "shape") != NULL;
 }
 
 gboolean
@@ -157,7 +144,7 @@ static void
 add_sequence (NetNode *n, const char *name)
 {
   NetLoop *loop = n->runs;
-  int input = find_input (loop->body->scope, name);
+  int input = net_find_port (loop->body->scope, TRUE, name);
 
   if (input < 0)
     loom_infer_fault (&n->infer, LOOM_ERROR_PORT, "sequence", "sequence names “%s”, but “%s” has no such input.", name,
@@ -198,15 +185,16 @@ check_carried_names (NetNode *n)
 
   for (guint i = 0; i < module->n_inputs; i++)
     {
-      const NetLocal *output = module->carrier[i] >= 0 ? output_of (module, (guint)module->carrier[i]) : NULL;
+      const NetLocal *output = module->carrier[i] >= 0 ? net_port (module, FALSE, (guint)module->carrier[i]) : NULL;
 
-      if (output != NULL && g_strcmp0 (loom_element_get (output->element, LOOM_CARRY), port_of (module, i)->id) != 0)
+      if (output != NULL
+          && g_strcmp0 (loom_element_get (output->element, LOOM_CARRY), net_port (module, TRUE, i)->id) != 0)
         {
           loom_infer_fault (&n->infer, LOOM_ERROR_PORT, LOOM_BODY,
                             "“%s” of “%s” is carried to “%s”, but “%s” has another name: only recurse has an input "
                             "for each child.",
                             output->id, module->name, loom_element_get (output->element, LOOM_CARRY),
-                            port_of (module, i)->id);
+                            net_port (module, TRUE, i)->id);
           return;
         }
     }
@@ -221,13 +209,13 @@ list_ports (LoomNet *net, const NetLoop *loop, gboolean outputs_only)
   LoomPortSpec *spec = loom_net_alloc (&net->arena, sizeof (LoomPortSpec) * (n + 1));
 
   for (guint i = 0; !outputs_only && i < module->n_inputs; i++)
-    spec[k++].name = port_of (module, i)->id;
+    spec[k++].name = net_port (module, TRUE, i)->id;
   if (!outputs_only)
     spec[k++]
         = (LoomPortSpec){ .name = loop->spec->port, .flags = loop->spec->port_is_optional ? LOOM_PORT_OPTIONAL : 0 };
   for (guint b = 0; b < n_bodies; b++)
     for (guint o = 0; o < module->n_outputs; o++)
-      spec[k++].name = output_of (module, o)->id;
+      spec[k++].name = net_port (module, FALSE, o)->id;
   return spec;
 }
 
@@ -311,9 +299,6 @@ runner_of (const LoomNet *net, const NetLoop *loop)
 }
 
 /* Sequences are wired to the node that runs the loop, so faults of a border are reported there. */
-#define complain(net, n, code, port, ...)                                                                              \
-  loom_net_fault (net, (n)->node.element, (n)->node.path, code, port, __VA_ARGS__)
-
 /* Types a row: the sequence without the axis of the iterations. */
 static void
 infer_row (LoomNet *net, NetNode *n)
@@ -321,7 +306,7 @@ infer_row (LoomNet *net, NetNode *n)
   NetLoop *loop = n->loop;
   const NetNode *runner = runner_of (net, loop);
   const LoomType *type = n->infer.input[0];
-  const char *name = port_of (loop->body->scope, (guint)n->border)->id;
+  const char *name = net_port (loop->body->scope, TRUE, (guint)n->border)->id;
   LoomShape row = { .rank = type->shape.rank - 1 };
   LoomDim steps;
 
@@ -329,15 +314,15 @@ infer_row (LoomNet *net, NetNode *n)
     {
       g_autofree char *shape = loom_shape_to_string (&type->shape);
 
-      complain (net, runner, LOOM_ERROR_SHAPE, name,
-                "“%s” is divided into steps along dimension %u, counted from 0, but its value is %s.", name, loop->axis,
-                shape);
+      net_complain (net, runner, LOOM_ERROR_SHAPE, name,
+                    "“%s” is divided into steps along dimension %u, counted from 0, but its value is %s.", name,
+                    loop->axis, shape);
       return;
     }
   steps = type->shape.dim[loop->axis];
   if (loom_dim_is_known (steps) && steps.coef == 0)
     {
-      complain (net, runner, LOOM_ERROR_SHAPE, name, "“%s” needs at least one step.", name);
+      net_complain (net, runner, LOOM_ERROR_SHAPE, name, "“%s” needs at least one step.", name);
       return;
     }
   for (int d = 0; d < row.rank; d++)
@@ -349,9 +334,10 @@ infer_row (LoomNet *net, NetNode *n)
       g_autofree char *first = loom_shape_to_string (&(LoomShape){ .rank = 1, .dim = { loop->steps } });
       g_autofree char *own = loom_shape_to_string (&(LoomShape){ .rank = 1, .dim = { steps } });
 
-      complain (net, runner, LOOM_ERROR_SHAPE, name,
-                "All sequences of a loop need the same number of steps, but “%s” has %s and another sequence has %s.",
-                name, own, first);
+      net_complain (
+          net, runner, LOOM_ERROR_SHAPE, name,
+          "All sequences of a loop need the same number of steps, but “%s” has %s and another sequence has %s.", name,
+          own, first);
       return;
     }
   loom_infer_output (&n->infer, 0, type->dtype, &row);
@@ -405,10 +391,11 @@ loom_net_check_carried (LoomNet *net, NetNode *n, guint output, guint input, con
     return TRUE;
   was = loom_net_type_to_string (before);
   is = loom_net_type_to_string (after);
-  complain (net, n, LOOM_ERROR_SHAPE, port_of (module, input)->id,
-            "“%s” is %s before the first step, but %s after a step (“%s”). A carried value must have the same type at "
-            "every step.",
-            port_of (module, input)->id, was, is, output_of (module, output)->id);
+  net_complain (
+      net, n, LOOM_ERROR_SHAPE, net_port (module, TRUE, input)->id,
+      "“%s” is %s before the first step, but %s after a step (“%s”). A carried value must have the same type at "
+      "every step.",
+      net_port (module, TRUE, input)->id, was, is, net_port (module, FALSE, output)->id);
   return FALSE;
 }
 
@@ -423,17 +410,17 @@ check_lengths (LoomNet *net, NetNode *n, const LoomType *lengths, const char *na
   given = loom_net_type_to_string (lengths);
   if (lengths->dtype != LOOM_I64 || lengths->shape.rank != 1)
     {
-      complain (net, n, LOOM_ERROR_SHAPE, n->runs->spec->port,
-                "lengths must be one integer (i64) for each sample, but is %s.", given);
+      net_complain (net, n, LOOM_ERROR_SHAPE, n->runs->spec->port,
+                    "lengths must be one integer (i64) for each sample, but is %s.", given);
       return FALSE;
     }
   if (made->shape.rank > 0 && loom_dim_compatible (made->shape.dim[0], lengths->shape.dim[0]))
     return TRUE;
   type = loom_net_type_to_string (made);
-  complain (net, n, LOOM_ERROR_SHAPE, n->runs->spec->port,
-            "lengths is %s, one number for each sample, but “%s” is %s at each step, without samples as its first "
-            "dimension.",
-            given, name, type);
+  net_complain (net, n, LOOM_ERROR_SHAPE, n->runs->spec->port,
+                "lengths is %s, one number for each sample, but “%s” is %s at each step, without samples as its first "
+                "dimension.",
+                given, name, type);
   return FALSE;
 }
 
@@ -447,8 +434,9 @@ stack (LoomNet *net, NetNode *n, const char *name, const LoomType *row, LoomShap
     {
       g_autofree char *type = loom_net_type_to_string (row);
 
-      complain (net, n, LOOM_ERROR_SHAPE, name,
-                "“%s” is %s at each step, and cannot be stacked along dimension %d, counted from 0.", name, type, axis);
+      net_complain (net, n, LOOM_ERROR_SHAPE, name,
+                    "“%s” is %s at each step, and cannot be stacked along dimension %d, counted from 0.", name, type,
+                    axis);
       return FALSE;
     }
   stacked->rank = row->shape.rank + 1;
@@ -472,17 +460,17 @@ loom_net_infer_loop (LoomNet *net, NetNode *n)
   reverse = loom_infer_bool (&n->infer, "reverse");
   if (loom_infer_bool (&n->infer, LOOM_STATEFUL) && (reverse || lengths != NULL || n->loop != NULL))
     {
-      complain (net, n, LOOM_ERROR_SCHEMA, LOOM_STATEFUL,
-                "stateful=\"true\" continues from the state after the previous window, but %s. Remove it.",
-                reverse           ? "reverse=\"true\" reads the next window first"
-                : lengths != NULL ? "with lengths each sample ends at another step"
-                                  : "a nested loop has no windows");
+      net_complain (net, n, LOOM_ERROR_SCHEMA, LOOM_STATEFUL,
+                    "stateful=\"true\" continues from the state after the previous window, but %s. Remove it.",
+                    reverse           ? "reverse=\"true\" reads the next window first"
+                    : lengths != NULL ? "with lengths each sample ends at another step"
+                                      : "a nested loop has no windows");
       return;
     }
   for (guint o = 0; o < module->n_outputs; o++)
     {
       const LoomType *row = n->infer.input[module->n_inputs + 1 + o];
-      const char *name = output_of (module, o)->id;
+      const char *name = net_port (module, FALSE, o)->id;
       int input = loom_net_carried_input (module, o);
       LoomShape shape = row->shape;
 
@@ -504,22 +492,22 @@ loom_net_cannot_loop (LoomNet *net, const NetNode *n)
   if (n->border >= 0 || n->runs != NULL)
     return FALSE;
   if (op->lower == NULL)
-    complain (net, n, LOOM_ERROR_UNKNOWN_OP, NULL,
-              "“%s” is not allowed in the body of a loop: outer values enter it through a module_input.", op->name);
+    net_complain (net, n, LOOM_ERROR_UNKNOWN_OP, NULL,
+                  "“%s” is not allowed in the body of a loop: outer values enter it through a module_input.", op->name);
   else if (op->has_effect)
-    complain (net, n, LOOM_ERROR_UNKNOWN_OP, NULL,
-              "“%s” is not allowed in the body of a loop: a state is updated once in a training step, not at each "
-              "step of the loop.",
-              op->name);
+    net_complain (net, n, LOOM_ERROR_UNKNOWN_OP, NULL,
+                  "“%s” is not allowed in the body of a loop: a state is updated once in a training step, not at each "
+                  "step of the loop.",
+                  op->name);
   else if (op->count_size != NULL)
-    complain (net, n, LOOM_ERROR_UNKNOWN_OP, NULL,
-              "“%s” is not allowed in the body of a loop: its size would differ from step to step.", op->name);
+    net_complain (net, n, LOOM_ERROR_UNKNOWN_OP, NULL,
+                  "“%s” is not allowed in the body of a loop: its size would differ from step to step.", op->name);
   else if (loom_op_has_param (op, LOOM_STATEFUL) && !n->infer.has_fault && loom_infer_bool (&n->infer, LOOM_STATEFUL))
-    complain (net, n, LOOM_ERROR_SCHEMA, LOOM_STATEFUL,
-              "“%s” with stateful=\"true\" is not allowed in the body of a loop, which has no windows.", op->name);
+    net_complain (net, n, LOOM_ERROR_SCHEMA, LOOM_STATEFUL,
+                  "“%s” with stateful=\"true\" is not allowed in the body of a loop, which has no windows.", op->name);
   else if (g_strcmp0 (n->node.device, runner->node.device) != 0)
-    complain (net, n, LOOM_ERROR_DEVICE, "device", "A loop runs on one device, that of “%s”. Remove device.",
-              runner->node.path);
+    net_complain (net, n, LOOM_ERROR_DEVICE, "device", "A loop runs on one device, that of “%s”. Remove device.",
+                  runner->node.path);
   else
     return FALSE;
   return TRUE;

@@ -4,34 +4,23 @@
  * scratch program reads become invariant operands, and a buffer that it updates (running statistics) is carried. A
  * wanted port of the body is an additional stacked result. Random numbers depend on the slot that counts training
  * steps: the body gets that number combined with the iteration, so that each iteration draws other numbers. */
-#include "engine/net/lower-private.h"
-
-#include "engine/program/program-body.h"
+#include "engine/net/lower-region.h"
 
 typedef struct
 {
-  NetLowering *l;
-  guint node;
-  const NetLoop *loop;
-  const NetScope *module;
-  LoomProgram *outer, *body;
+  NetRegion r;
+  LoomProgram *body;
   gint64 steps;
   const LoomCarry *carry; /* NULL: carried values are reset in each run */
   LoomBodyCall part[3];   /* by NetBorderKind, with carried values and stacked results */
   GArray *commit;         /* int: the slot of the outer program that receives carried value k; -1: none */
 } Loop;
 
-static const LoomNetNode *
-runner_of (const Loop *p)
-{
-  return loom_net_node (p->l->net, p->node);
-}
-
 /* kind: NET_CARRIED for the next value, NET_SEQUENCE for a stacked result. */
 static void
 add_result (Loop *p, NetBorderKind kind, LoomValue v)
 {
-  v = loom_net_copy_value (p->body, v);
+  v = net_region_copy (p->body, v);
   g_array_append_val (p->part[kind].out[0], v);
 }
 
@@ -58,7 +47,7 @@ count_steps (Loop *p)
 {
   LoomIotaTo attrs = { .kernel = { .axis = 0, .start = 0, .step = 1 }, .dtype = LOOM_I64, .to = { 1, { p->steps } } };
 
-  return loom_emit (p->outer, loom_prim ("iota"), &attrs, 0, NULL, NULL);
+  return loom_emit (p->r.outer, loom_prim ("iota"), &attrs, 0, NULL, NULL);
 }
 
 /* ---- operands ----------------------------------------------------------------- */
@@ -66,51 +55,51 @@ count_steps (Loop *p)
 static guint
 border_node (const Loop *p, guint input)
 {
-  return p->l->net->order[p->loop->body->slots[p->module->inputs[input]].first];
+  return loom_net_border (p->r.l->net, p->r.loop, 0, input);
 }
 
 /* The id of one of the module's inputs. */
 static const char *
 input_name (const Loop *p, guint input)
 {
-  return loom_element_get (loom_net_node (p->l->net, border_node (p, input))->element, "id");
+  return p->r.module->locals[p->r.module->inputs[input]].id;
 }
 
 /* The operand of a loop's input, in the outer program. */
 static LoomValue
 operand_of (Loop *p, guint input)
 {
-  const LoomNetSource *source = &runner_of (p)->input[input];
-  const LoomNetNode *border = loom_net_node (p->l->net, border_node (p, input));
+  LoomValue operand = net_region_input (&p->r, input);
+  const LoomNetNode *border = loom_net_node (p->r.l->net, border_node (p, input));
   gint64 dims[LOOM_SHAPE_MAX_RANK];
 
-  if (source->node != G_MAXUINT)
-    return p->l->value[source->node][source->output];
+  if (operand != 0)
+    return operand;
   loom_shape_get (&border->output[0].shape, dims);
-  return loom_fill (p->outer, program_dtype (p->l, border->output[0].dtype), border->output[0].shape.rank, dims, 0);
+  return loom_fill (p->r.outer, program_dtype (p->r.l, border->output[0].dtype), border->output[0].shape.rank, dims, 0);
 }
 
 static void
 add_inputs (Loop *p)
 {
-  for (guint i = 0; i < p->module->n_inputs; i++)
+  for (guint i = 0; i < p->r.module->n_inputs; i++)
     {
       guint node = border_node (p, i);
       LoomValue operand = operand_of (p, i);
       const LoomTensorDesc *d;
-      gboolean is_sequence = p->loop->kind[i] == NET_SEQUENCE;
+      gboolean is_sequence = p->r.loop->kind[i] == NET_SEQUENCE;
 
-      if (p->carry != NULL && p->loop->kind[i] == NET_CARRIED)
-        operand = loom_carry_begin (p->outer, p->carry, runner_of (p)->path, input_name (p, i), operand);
+      if (p->carry != NULL && p->r.loop->kind[i] == NET_CARRIED)
+        operand = loom_carry_begin (p->r.outer, p->carry, p->r.runner->path, input_name (p, i), operand);
 
       if (is_sequence)
-        operand = move_axis (p->outer, operand, (int)p->loop->axis, 0);
-      d = value_desc (p->outer, operand);
+        operand = move_axis (p->r.outer, operand, (int)p->r.loop->axis, 0);
+      d = value_desc (p->r.outer, operand);
       if (is_sequence)
         p->steps = d->dim[0];
-      p->l->value[node][0] = loom_program_input (p->body, loom_net_node (p->l->net, node)->path, d->dtype,
-                                                 d->rank - is_sequence, d->dim + is_sequence);
-      loom_body_call_add (&p->part[p->loop->kind[i]], p->l->value[node][0], operand);
+      p->r.l->value[node][0] = loom_program_input (p->body, loom_net_node (p->r.l->net, node)->path, d->dtype,
+                                                   d->rank - is_sequence, d->dim + is_sequence);
+      loom_body_call_add (&p->part[p->r.loop->kind[i]], p->r.l->value[node][0], operand);
     }
 }
 
@@ -118,24 +107,21 @@ add_inputs (Loop *p)
 static void
 add_slots (Loop *p)
 {
-  const char *step = p->l->options->rng_step != NULL ? p->l->options->rng_step : "step";
-
   for (guint k = 0; k < loom_program_n_slots (p->body); k++)
     {
       const LoomSlot *slot = loom_program_get_slot (p->body, k);
-      int outer = loom_program_slot (p->outer, slot->name, slot->kind, slot->dtype, slot->rank, slot->dim, &slot->init,
-                                     slot->trainable);
-      LoomValue read = loom_program_read (p->body, (int)k), now = loom_program_read (p->outer, outer);
+      LoomValue read = loom_program_read (p->body, (int)k), now, next = slot->commit;
+      int outer;
 
-      if (g_str_equal (slot->name, step))
-        loom_body_call_add (&p->part[NET_SEQUENCE], read,
-                            loom_binary (p->outer, LOOM_SCALAR_ADD, count_steps (p),
-                                         loom_binary (p->outer, LOOM_SCALAR_MUL, now,
-                                                      loom_const (p->outer, LOOM_I64, (double)NET_STEPS_OF_LOOPS))));
-      else if (slot->commit != 0)
+      now = net_region_read (p->r.outer, slot, &outer);
+      if (net_region_is_step (&p->r, slot->name))
         {
-          LoomValue next = slot->commit;
-
+          now = net_region_scale_step (&p->r, now);
+          loom_body_call_add (&p->part[NET_SEQUENCE], read,
+                              loom_binary (p->r.outer, LOOM_SCALAR_ADD, count_steps (p), now));
+        }
+      else if (next != 0)
+        {
           loom_body_call_add (&p->part[NET_CARRIED], read, now);
           g_array_append_val (p->part[NET_CARRIED].out[0], next);
           g_array_append_val (p->commit, outer);
@@ -150,15 +136,15 @@ add_slots (Loop *p)
 static const NetNode *
 net_node (const Loop *p, guint i)
 {
-  return p->l->net->nodes->pdata[i];
+  return p->r.l->net->nodes->pdata[i];
 }
 
 /* TRUE if wanted port k is in a loop, or in a loop inside it. */
 static gboolean
 is_in_loop (const Loop *p, guint k, const NetLoop *of)
 {
-  const LoomNetSource *want = &p->l->options->wanted[k];
-  const NetLoop *loop = loom_net_is_weight (p->l->net, want) ? NULL : net_node (p, want->node)->loop;
+  const LoomNetSource *want = &p->r.l->options->wanted[k];
+  const NetLoop *loop = loom_net_is_weight (p->r.l->net, want) ? NULL : net_node (p, want->node)->loop;
 
   while (loop != NULL && loop != of)
     loop = loop->outer;
@@ -174,16 +160,16 @@ add_probe_input (Loop *p, guint k, LoomValue probe)
 
   for (int r = 0; r < d->rank; r++)
     dims[r + 1] = d->dim[r];
-  p->l->probe[k] = p->loop->outer != NULL ? loom_program_input (p->outer, "probe", d->dtype, d->rank + 1, dims)
-                                          : loom_fill (p->outer, d->dtype, d->rank + 1, dims, 0);
-  loom_body_call_add (&p->part[NET_SEQUENCE], probe, p->l->probe[k]);
+  p->r.l->probe[k] = p->r.loop->outer != NULL ? loom_program_input (p->r.outer, "probe", d->dtype, d->rank + 1, dims)
+                                              : loom_fill (p->r.outer, d->dtype, d->rank + 1, dims, 0);
+  loom_body_call_add (&p->part[NET_SEQUENCE], probe, p->r.l->probe[k]);
 }
 
 static void
 add_probe (Loop *p, guint k)
 {
-  const LoomNetSource *want = &p->l->options->wanted[k];
-  LoomValue *value = &p->l->value[want->node][want->output], probe;
+  const LoomNetSource *want = &p->r.l->options->wanted[k];
+  LoomValue *value = &p->r.l->value[want->node][want->output], probe;
   const LoomTensorDesc *d = value_desc (p->body, *value);
 
   if (!loom_dtype_is_float (d->dtype))
@@ -199,13 +185,13 @@ static void
 add_probes (gpointer data, guint node)
 {
   Loop *p = data;
-  const LoomLowerOptions *options = p->l->options;
+  const LoomLowerOptions *options = p->r.l->options;
 
   for (guint k = 0; options->probe_of != NULL && k < options->n_wanted; k++)
-    if (options->wanted[k].node == node && is_in_loop (p, k, p->loop))
+    if (options->wanted[k].node == node && is_in_loop (p, k, p->r.loop))
       add_probe (p, k);
-    else if (net_node (p, node)->runs != NULL && is_in_loop (p, k, net_node (p, node)->runs) && p->l->probe[k] != 0)
-      add_probe_input (p, k, p->l->probe[k]);
+    else if (net_node (p, node)->runs != NULL && is_in_loop (p, k, net_node (p, node)->runs) && p->r.l->probe[k] != 0)
+      add_probe_input (p, k, p->r.l->probe[k]);
 }
 
 /* ---- results ------------------------------------------------------------------- */
@@ -214,7 +200,7 @@ add_probes (gpointer data, guint node)
 static gboolean
 is_stacked (const Loop *p, guint output)
 {
-  return loom_net_carried_input (p->module, output) < 0 && loom_net_is_requested (p->l, p->node, output);
+  return loom_net_carried_input (p->r.module, output) < 0 && loom_net_is_requested (p->r.l, p->r.node, output);
 }
 
 /* Selects `now` for samples that have not ended, else `before`. counts: bool [samples]. */
@@ -233,28 +219,15 @@ while_counting (Loop *p, LoomValue counts, LoomValue now, LoomValue before)
 static LoomValue
 count_samples (Loop *p)
 {
-  const LoomNetSource *source = &runner_of (p)->input[p->module->n_inputs];
-  LoomValue lengths, operand, index;
+  LoomValue lengths, operand = net_region_input (&p->r, p->r.module->n_inputs), index;
 
-  if (source->node == G_MAXUINT)
+  if (operand == 0)
     return 0;
-  operand = p->l->value[source->node][source->output];
-  lengths = loom_program_input (p->body, p->loop->spec->port, LOOM_I64, 1, value_desc (p->outer, operand)->dim);
+  lengths = loom_program_input (p->body, p->r.loop->spec->port, LOOM_I64, 1, value_desc (p->r.outer, operand)->dim);
   index = loom_program_input (p->body, "index", LOOM_I64, 0, NULL);
   loom_body_call_add (&p->part[NET_WHOLE], lengths, operand);
   loom_body_call_add (&p->part[NET_SEQUENCE], index, count_steps (p));
   return loom_binary (p->body, LOOM_SCALAR_LT, index, lengths);
-}
-
-LoomValue
-loom_net_copy_value (LoomProgram *p, LoomValue v)
-{
-  const LoomTensorDesc *d = value_desc (p, v);
-  LoomDims to = { .rank = d->rank };
-
-  for (int i = 0; i < d->rank; i++)
-    to.dim[i] = d->dim[i];
-  return loom_emit (p, loom_prim ("reshape"), &to, 1, &v, NULL);
 }
 
 static void
@@ -262,35 +235,34 @@ add_outputs (Loop *p)
 {
   LoomValue counts = count_samples (p);
 
-  for (guint i = 0; i < p->module->n_inputs; i++)
-    if (p->loop->kind[i] == NET_CARRIED)
+  for (guint i = 0; i < p->r.module->n_inputs; i++)
+    if (p->r.loop->kind[i] == NET_CARRIED)
       {
-        const LoomNetSource *source = &runner_of (p)->input[p->module->n_inputs + 1 + (guint)p->module->carrier[i]];
-        LoomValue before = p->l->value[border_node (p, i)][0];
-        LoomValue v = while_counting (p, counts, p->l->value[source->node][source->output], before);
+        LoomValue before = p->r.l->value[border_node (p, i)][0];
+        LoomValue now = net_region_input (&p->r, loom_net_body_output (p->r.module, 0, (guint)p->r.module->carrier[i]));
+        LoomValue v = while_counting (p, counts, now, before);
         int none = -1;
 
         add_result (p, NET_CARRIED, v);
         g_array_append_val (p->commit, none);
       }
-  for (guint o = 0; o < p->module->n_outputs; o++)
+  for (guint o = 0; o < p->r.module->n_outputs; o++)
     {
-      const LoomNetSource *source = &runner_of (p)->input[p->module->n_inputs + 1 + o];
-      LoomValue v = p->l->value[source->node][source->output];
+      LoomValue v = net_region_input (&p->r, loom_net_body_output (p->r.module, 0, o));
 
       if (!is_stacked (p, o))
         continue;
       v = while_counting (p, counts, v, loom_const (p->body, value_desc (p->body, v)->dtype, 0));
       add_result (p, NET_SEQUENCE, v);
     }
-  for (guint k = 0; k < p->l->options->n_wanted; k++)
-    if (is_in_loop (p, k, p->loop))
+  for (guint k = 0; k < p->r.l->options->n_wanted; k++)
+    if (is_in_loop (p, k, p->r.loop))
       {
-        const LoomNetSource *want = &p->l->options->wanted[k];
+        const LoomNetSource *want = &p->r.l->options->wanted[k];
 
         add_result (p, NET_SEQUENCE,
-                    net_node (p, want->node)->loop == p->loop ? p->l->value[want->node][want->output]
-                                                              : p->l->inside[k]);
+                    net_node (p, want->node)->loop == p->r.loop ? p->r.l->value[want->node][want->output]
+                                                                : p->r.l->inside[k]);
       }
 }
 
@@ -300,16 +272,16 @@ add_outputs (Loop *p)
 static void
 record_ports (Loop *p)
 {
-  for (guint k = 0; k < p->loop->n_members; k++)
+  for (guint k = 0; k < p->r.loop->n_members; k++)
     {
-      guint m = p->loop->members[k];
+      guint m = p->r.loop->members[k];
 
-      for (guint o = 0; o < loom_net_node (p->l->net, m)->n_outputs; o++)
-        if (p->l->value[m][o] != 0)
+      for (guint o = 0; o < loom_net_node (p->r.l->net, m)->n_outputs; o++)
+        if (p->r.l->value[m][o] != 0)
           {
-            g_autofree char *name = loom_net_port_name (p->l->net, m, o);
+            g_autofree char *name = loom_net_port_name (p->r.l->net, m, o);
 
-            loom_program_set_port (p->body, name, p->l->value[m][o]);
+            loom_program_set_port (p->body, name, p->r.l->value[m][o]);
           }
     }
 }
@@ -317,24 +289,24 @@ record_ports (Loop *p)
 static void
 record_results (Loop *p, const LoomValue *out)
 {
-  LoomValue *value = p->l->value[p->node];
+  LoomValue *value = p->r.l->value[p->r.node];
   guint n_stacked = 0, k = 0;
 
-  for (guint i = 0; i < p->module->n_inputs; i++)
-    if (p->loop->kind[i] == NET_CARRIED)
+  for (guint i = 0; i < p->r.module->n_inputs; i++)
+    if (p->r.loop->kind[i] == NET_CARRIED)
       {
-        value[p->module->carrier[i]] = out[k++];
+        value[p->r.module->carrier[i]] = out[k++];
         if (p->carry != NULL)
-          loom_carry_end (p->outer, p->carry, runner_of (p)->path, input_name (p, i), out[k - 1]);
+          loom_carry_end (p->r.outer, p->carry, p->r.runner->path, input_name (p, i), out[k - 1]);
       }
   for (; k < p->part[NET_CARRIED].out[0]->len; k++)
-    loom_program_commit (p->outer, g_array_index (p->commit, int, k), out[k]);
-  for (guint o = 0; o < p->module->n_outputs; o++)
+    loom_program_commit (p->r.outer, g_array_index (p->commit, int, k), out[k]);
+  for (guint o = 0; o < p->r.module->n_outputs; o++)
     if (is_stacked (p, o))
-      value[o] = move_axis (p->outer, out[k + n_stacked++], 0, (int)p->loop->axis);
-  for (guint w = 0; w < p->l->options->n_wanted; w++)
-    if (is_in_loop (p, w, p->loop))
-      p->l->inside[w] = out[k + n_stacked++];
+      value[o] = move_axis (p->r.outer, out[k + n_stacked++], 0, (int)p->r.loop->axis);
+  for (guint w = 0; w < p->r.l->options->n_wanted; w++)
+    if (is_in_loop (p, w, p->r.loop))
+      p->r.l->inside[w] = out[k + n_stacked++];
 }
 
 static void
@@ -347,45 +319,16 @@ emit (Loop *p)
                           .n_carried = p->part[NET_CARRIED].in[0]->len,
                           .n_sequences = p->part[NET_SEQUENCE].in[0]->len,
                           .n_stacked = p->part[NET_SEQUENCE].out[0]->len,
-                          .reverse = loom_infer_bool (loom_net_infer (p->l->net, p->node), "reverse"),
-                          .recompute = loom_net_is_recomputed (p->l, runner_of (p)->path),
-                          .no_hoist = !loom_infer_bool (loom_net_infer (p->l->net, p->node), "hoist") };
+                          .reverse = loom_infer_bool (loom_net_infer (p->r.l->net, p->r.node), "reverse"),
+                          .recompute = loom_net_is_recomputed (p->r.l, p->r.runner->path),
+                          .no_hoist = !loom_infer_bool (loom_net_infer (p->r.l->net, p->r.node), "hoist") };
 
   loom_body_call_init (&call, 1);
   call.from[0] = loom_program_ref (p->body);
   for (guint k = 0; k < G_N_ELEMENTS (order); k++)
     loom_body_call_append (&call, &p->part[order[k]]);
-  out = loom_body_call_emit (&call, p->outer, loom_prim ("scan"), &attrs, call.out[0]->len);
+  out = loom_body_call_emit (&call, p->r.outer, loom_prim ("scan"), &attrs, call.out[0]->len);
   record_results (p, out);
-}
-
-gboolean
-loom_net_lower_body (NetLowering *l, guint node, guint body, LoomProgram *to, NetLoweredFunc lowered, gpointer data)
-{
-  const NetNode *n = l->net->nodes->pdata[node];
-  const NetLoop *loop = n->runs;
-  LoomProgram *outer = l->program;
-  gboolean ok = TRUE;
-
-  l->program = to;
-  for (guint k = 0; ok && k < loop->n_members; k++)
-    {
-      const NetNode *member = l->net->nodes->pdata[loop->members[k]];
-
-      if (!l->needed[loop->members[k]] || member->body != body)
-        continue;
-      ok = member->border >= 0 || loom_net_lower_node (l, loop->members[k]);
-      if (ok && lowered != NULL)
-        lowered (data, loop->members[k]);
-    }
-  for (guint o = 0; ok && o < loop->body->scope->n_outputs; o++)
-    {
-      const LoomNetSource *source = &n->node.input[loom_net_body_output (loop->body->scope, body, o)];
-
-      ok = !loom_net_is_weight (l->net, source) || loom_net_read_weight (l, source);
-    }
-  l->program = outer;
-  return ok;
 }
 
 /* TRUE if a loop passes its state to the next run: it is in no other loop, and reads each sample forwards to its
@@ -393,32 +336,31 @@ loom_net_lower_body (NetLowering *l, guint node, guint body, LoomProgram *to, Ne
 static gboolean
 passes_state (const Loop *p)
 {
-  return runner_of (p)->loop == G_MAXUINT && runner_of (p)->input[p->module->n_inputs].node == G_MAXUINT
-         && !loom_infer_bool (loom_net_infer (p->l->net, p->node), "reverse");
+  return p->r.runner->loop == G_MAXUINT && p->r.runner->input[p->r.module->n_inputs].node == G_MAXUINT
+         && !loom_infer_bool (loom_net_infer (p->r.l->net, p->r.node), "reverse");
 }
 
 gboolean
 loom_net_lower_loop (NetLowering *l, guint i)
 {
   const NetNode *n = l->net->nodes->pdata[i];
-  Loop p = { .l = l, .node = i, .loop = n->runs, .module = n->runs->body->scope, .outer = l->program };
+  Loop p = { .r = net_region (l, i) };
   gboolean ok;
 
   if (loom_carry_is_requested (&l->options->carry, loom_net_infer (l->net, i)) && passes_state (&p))
     p.carry = &l->options->carry;
-  p.body = loom_program_new_like (p.outer);
-  loom_program_set_region (p.body, loom_program_get_region (p.outer));
+  p.body = net_region_new_body (&p.r);
   for (guint k = 0; k < G_N_ELEMENTS (p.part); k++)
     loom_body_call_init (&p.part[k], 1);
   p.commit = g_array_new (FALSE, FALSE, sizeof (int));
-  loom_program_set_origin (p.outer, n->node.path, n->node.device);
+  net_region_set_origin (&p.r, p.r.outer);
   add_inputs (&p);
-  ok = loom_net_lower_body (l, i, 0, p.body, add_probes, &p);
+  ok = net_region_lower_body (&p.r, 0, p.body, add_probes, &p);
   if (ok)
     {
-      loom_program_set_origin (p.outer, n->node.path, n->node.device);
-      loom_program_set_recomputed (p.outer, n->loop != NULL && loom_net_is_recomputed (l, n->node.path));
-      loom_program_set_origin (p.body, n->node.path, n->node.device);
+      net_region_set_origin (&p.r, p.r.outer);
+      loom_program_set_recomputed (p.r.outer, n->loop != NULL && loom_net_is_recomputed (l, n->node.path));
+      net_region_set_origin (&p.r, p.body);
       loom_program_set_recomputed (p.body, FALSE);
       add_outputs (&p);
       add_slots (&p);

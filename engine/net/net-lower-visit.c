@@ -4,9 +4,7 @@
  * same for all bodies; if one body updates a buffer (running statistics), the others return the old value. For bodies
  * that get rows, the rows are sorted first, by body or by level, so that the rows of each are adjacent, and the results
  * are sorted back. */
-#include "engine/net/lower-private.h"
-
-#include "engine/program/program-body.h"
+#include "engine/net/lower-region.h"
 
 #include <string.h>
 
@@ -18,11 +16,7 @@
 
 typedef struct
 {
-  NetLowering *l;
-  guint node;
-  const NetLoop *loop;
-  const NetScope *module;
-  LoomProgram *outer;
+  NetRegion r;
   LoomVisitAttrs attrs;
   gint64 rows; /* 0: the bodies get whole operands */
   LoomValue order, place;
@@ -30,37 +24,23 @@ typedef struct
   GPtrArray *slots;  /* names of slots that bodies read, borrowed from scratch programs */
 } Visit;
 
-static const LoomNetNode *
-runner_of (const Visit *v)
-{
-  return loom_net_node (v->l->net, v->node);
-}
-
-static LoomValue
-value_of (const Visit *v, guint input)
-{
-  const LoomNetSource *source = &runner_of (v)->input[input];
-
-  return source->node != G_MAXUINT ? v->l->value[source->node][source->output] : 0;
-}
-
 static gboolean
 is_tree (const Visit *v)
 {
-  return v->loop->spec->kind == LOOM_LOOP_TREE;
+  return v->r.loop->spec->kind == LOOM_LOOP_TREE;
 }
 
 static gboolean
 is_from_children (const Visit *v, guint input)
 {
-  return loom_net_is_from_children (v->loop->local, input);
+  return loom_net_is_from_children (v->r.loop->local, input);
 }
 
 /* TRUE if an output's rows are results, because they are read. Values for parents are also passed along a link. */
 static gboolean
 has_row_results (const Visit *v, guint output)
 {
-  return loom_net_is_requested (v->l, v->node, output);
+  return loom_net_is_requested (v->r.l, v->r.node, output);
 }
 
 /* ---- rows --------------------------------------------------------------------------- */
@@ -87,27 +67,27 @@ merge (LoomProgram *p, LoomValue v)
 static LoomValue
 put_back (const Visit *v, LoomValue rows, guint output)
 {
-  const LoomType *type = &runner_of (v)->output[output];
-  LoomValue sorted = gather_rows (v->outer, rows, v->place);
+  const LoomType *type = &v->r.runner->output[output];
+  LoomValue sorted = gather_rows (v->r.outer, rows, v->place);
   gint64 dims[LOOM_SHAPE_MAX_RANK];
 
   loom_shape_get (&type->shape, dims);
-  return is_tree (v) ? loom_reshape (v->outer, sorted, type->shape.rank, dims) : sorted;
+  return is_tree (v) ? loom_reshape (v->r.outer, sorted, type->shape.rank, dims) : sorted;
 }
 
 /* Sorts the rows by group, and computes each row's group. */
 static void
 sort_rows (Visit *v)
 {
-  LoomValue chosen = value_of (v, v->module->n_inputs), out[4];
-  LoomOrderAttrs attrs = { .groups = v->loop->n_bodies, .slots = v->loop->slots };
+  LoomValue chosen = net_region_input (&v->r, v->r.module->n_inputs), out[4];
+  LoomOrderAttrs attrs = { .groups = v->r.loop->n_bodies, .slots = v->r.loop->slots };
 
   if (v->rows == 0)
     {
       g_array_append_val (v->call.operand, chosen);
       return;
     }
-  loom_emit (v->outer, loom_prim (is_tree (v) ? "level_rows" : "group_rows"), &attrs, 1, &chosen, out);
+  loom_emit (v->r.outer, loom_prim (is_tree (v) ? "level_rows" : "group_rows"), &attrs, 1, &chosen, out);
   v->order = out[0];
   v->place = out[1];
   g_array_append_vals (v->call.operand, out + 2, is_tree (v) ? 2 : 1);
@@ -119,9 +99,9 @@ static void
 choose_sizes (Visit *v)
 {
   LoomVisitAttrs *a = &v->attrs;
-  guint most = MIN (is_tree (v) ? SIZES_OF_LEVELS : SIZES_OF_CHOICES, LOOM_VISIT_MAX_BODIES / v->loop->n_bodies);
+  guint most = MIN (is_tree (v) ? SIZES_OF_LEVELS : SIZES_OF_CHOICES, LOOM_VISIT_MAX_BODIES / v->r.loop->n_bodies);
 
-  a->n_branches = v->loop->n_bodies;
+  a->n_branches = v->r.loop->n_bodies;
   if (v->rows == 0)
     return;
   a->size[a->n_sizes++] = v->rows;
@@ -140,21 +120,21 @@ add_borders (Visit *v, guint k)
   guint b = k % v->attrs.n_branches;
 
   for (int links = 0; links < 2; links++)
-    for (guint i = 0; i < v->module->n_inputs; i++)
+    for (guint i = 0; i < v->r.module->n_inputs; i++)
       {
-        guint node = loom_net_border (v->l->net, v->loop, b, i);
-        const LoomNetNode *border = loom_net_node (v->l->net, node);
+        guint node = loom_net_border (v->r.l->net, v->r.loop, b, i);
+        const LoomNetNode *border = loom_net_node (v->r.l->net, node);
         gint64 dims[LOOM_SHAPE_MAX_RANK];
         LoomDType dtype = border->output[0].dtype;
 
         if (is_from_children (v, i) != links)
           continue;
         /* Values of another type than the graph's float keep it. */
-        dtype = links ? program_dtype (v->l, dtype) : value_desc (v->outer, value_of (v, i))->dtype;
+        dtype = links ? program_dtype (v->r.l, dtype) : value_desc (v->r.outer, net_region_input (&v->r, i))->dtype;
         loom_shape_get (&border->output[0].shape, dims);
-        v->l->value[node][0] = loom_program_input (p, border->path, dtype, border->output[0].shape.rank, dims);
+        v->r.l->value[node][0] = loom_program_input (p, border->path, dtype, border->output[0].shape.rank, dims);
         if (!links)
-          g_array_append_val (v->call.in[k], v->l->value[node][0]);
+          g_array_append_val (v->call.in[k], v->r.l->value[node][0]);
       }
 }
 
@@ -162,18 +142,18 @@ add_borders (Visit *v, guint k)
 static void
 add_link_inputs (Visit *v, guint k)
 {
-  for (guint o = 0; o < v->module->n_outputs; o++)
+  for (guint o = 0; o < v->r.module->n_outputs; o++)
     {
-      const char *carry = loom_element_get (v->module->locals[v->module->outputs[o]].element, LOOM_CARRY);
+      const char *carry = loom_element_get (v->r.module->locals[v->r.module->outputs[o]].element, LOOM_CARRY);
 
-      for (guint s = 0; carry != NULL && s < MAX (v->loop->slots, 1); s++)
-        for (guint i = 0; i < v->module->n_inputs; i++)
+      for (guint s = 0; carry != NULL && s < MAX (v->r.loop->slots, 1); s++)
+        for (guint i = 0; i < v->r.module->n_inputs; i++)
           {
-            const char *id = v->module->locals[v->module->inputs[i]].id;
-            g_autofree char *name = v->loop->slots > 0 ? g_strdup_printf ("%s%u", carry, s) : g_strdup (carry);
+            const char *id = v->r.module->locals[v->r.module->inputs[i]].id;
+            g_autofree char *name = v->r.loop->slots > 0 ? g_strdup_printf ("%s%u", carry, s) : g_strdup (carry);
 
             if (is_from_children (v, i) && strcmp (id, name) == 0)
-              g_array_append_val (v->call.in[k], v->l->value[loom_net_border (v->l->net, v->loop, 0, i)][0]);
+              g_array_append_val (v->call.in[k], v->r.l->value[loom_net_border (v->r.l->net, v->r.loop, 0, i)][0]);
           }
     }
 }
@@ -181,22 +161,22 @@ add_link_inputs (Visit *v, guint k)
 static LoomValue
 body_output (const Visit *v, guint k, guint o)
 {
-  LoomValue value = value_of (v, loom_net_body_output (v->module, k % v->attrs.n_branches, o));
+  LoomValue value = net_region_input (&v->r, loom_net_body_output (v->r.module, k % v->attrs.n_branches, o));
 
-  return loom_net_copy_value (v->call.from[k], value);
+  return net_region_copy (v->call.from[k], value);
 }
 
 static void
 add_outputs (Visit *v, guint k)
 {
-  for (guint o = 0; is_tree (v) && o < v->module->n_outputs; o++)
-    if (loom_net_carried_input (v->module, o) >= 0)
+  for (guint o = 0; is_tree (v) && o < v->r.module->n_outputs; o++)
+    if (loom_net_carried_input (v->r.module, o) >= 0)
       {
         LoomValue value = body_output (v, k, o);
 
         g_array_append_val (v->call.out[k], value);
       }
-  for (guint o = 0; o < v->module->n_outputs; o++)
+  for (guint o = 0; o < v->r.module->n_outputs; o++)
     if (has_row_results (v, o))
       {
         LoomValue value = body_output (v, k, o);
@@ -221,14 +201,12 @@ note_slots (Visit *v, const LoomProgram *p)
 static gboolean
 lower_body (Visit *v, guint k)
 {
-  LoomProgram *p = v->call.from[k] = loom_program_new_like (v->outer);
-  guint b = k % v->attrs.n_branches;
+  LoomProgram *p = v->call.from[k] = net_region_new_body (&v->r);
 
-  loom_program_set_region (p, loom_program_get_region (v->outer));
   add_borders (v, k);
-  if (!loom_net_lower_body (v->l, v->node, b, p, NULL, NULL))
+  if (!net_region_lower_body (&v->r, k % v->attrs.n_branches, p, NULL, NULL))
     return FALSE;
-  loom_program_set_origin (p, runner_of (v)->path, runner_of (v)->device);
+  net_region_set_origin (&v->r, p);
   if (is_tree (v))
     add_link_inputs (v, k);
   add_outputs (v, k);
@@ -243,10 +221,10 @@ check_statistics (Visit *v, const LoomProgram *body)
   for (guint s = 0; v->rows > 0 && s < loom_program_n_slots (body); s++)
     if (loom_program_get_slot (body, s)->commit != 0)
       {
-        g_set_error (&v->l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
+        g_set_error (&v->r.l->error, LOOM_ERROR, LOOM_ERROR_SHAPE,
                      "%s is a statistic of the batch, but a body of %s reads only some rows of it. Use layer_norm or "
                      "group_norm there%s.",
-                     loom_program_get_slot (body, s)->name, runner_of (v)->path,
+                     loom_program_get_slot (body, s)->name, v->r.runner->path,
                      is_tree (v) ? "" : ", or set index to one number for the whole batch");
         return FALSE;
       }
@@ -256,20 +234,20 @@ check_statistics (Visit *v, const LoomProgram *body)
 static gboolean
 lower_bodies (Visit *v)
 {
-  const LoomNet *net = v->l->net;
+  const LoomNet *net = v->r.l->net;
   gboolean ok = TRUE;
 
   for (guint size = 0; ok && size < MAX (v->attrs.n_sizes, 1); size++)
     {
-      LoomNet *typed = size > 0 ? loom_net_retype (net, v->loop, v->rows, v->attrs.size[size], &v->l->error) : NULL;
+      LoomNet *typed = size > 0 ? loom_net_retype (net, v->r.loop, v->rows, v->attrs.size[size], &v->r.l->error) : NULL;
 
       ok = size == 0 || typed != NULL;
       if (typed != NULL)
-        v->l->net = typed;
+        v->r.l->net = typed;
       for (guint b = 0; ok && b < v->attrs.n_branches; b++)
         ok = lower_body (v, size * v->attrs.n_branches + b)
              && check_statistics (v, v->call.from[size * v->attrs.n_branches + b]);
-      v->l->net = net;
+      v->r.l->net = net;
       g_clear_pointer (&typed, loom_net_retype_free);
     }
   return ok;
@@ -303,24 +281,15 @@ find_slot (const Visit *v, const char *name, gboolean *commits)
   return found;
 }
 
-static LoomValue
-read_slot (LoomProgram *p, const LoomSlot *slot, int *index)
-{
-  *index
-      = loom_program_slot (p, slot->name, slot->kind, slot->dtype, slot->rank, slot->dim, &slot->init, slot->trainable);
-  return loom_program_read (p, *index);
-}
-
-/* Adds an operand for all bodies. For trees the step number, on which random numbers depend, is combined with the
- * level, so that each level draws other numbers. */
+/* Adds an operand for all bodies. For trees the step number is combined with the level. */
 static void
 add_slot (Visit *v, const LoomSlot *slot, gboolean commits, gboolean counts, GArray *committed)
 {
   int outer, inner;
-  LoomValue now = read_slot (v->outer, slot, &outer);
+  LoomValue now = net_region_read (v->r.outer, slot, &outer);
 
   if (counts)
-    now = loom_binary (v->outer, LOOM_SCALAR_MUL, now, loom_const (v->outer, LOOM_I64, (double)NET_STEPS_OF_LOOPS));
+    now = net_region_scale_step (&v->r, now);
   g_array_append_val (v->call.operand, now);
   v->attrs.n_counters += counts;
   v->attrs.n_whole++;
@@ -328,11 +297,11 @@ add_slot (Visit *v, const LoomSlot *slot, gboolean commits, gboolean counts, GAr
     g_array_append_val (committed, outer);
   for (guint k = 0; k < v->call.n; k++)
     {
-      LoomValue in = read_slot (v->call.from[k], slot, &inner), next;
+      LoomValue in = net_region_read (v->call.from[k], slot, &inner), next;
       const LoomSlot *own = loom_program_get_slot (v->call.from[k], (guint)inner);
 
       g_array_append_val (v->call.in[k], in);
-      next = loom_net_copy_value (v->call.from[k], own->commit != 0 ? own->commit : in);
+      next = net_region_copy (v->call.from[k], own->commit != 0 ? own->commit : in);
       if (commits)
         g_array_append_val (v->call.out[k], next);
     }
@@ -341,18 +310,15 @@ add_slot (Visit *v, const LoomSlot *slot, gboolean commits, gboolean counts, GAr
 static void
 add_slots (Visit *v, GArray *committed)
 {
-  const char *step = v->l->options->rng_step != NULL ? v->l->options->rng_step : "step";
-
   for (int counters = 1; counters >= 0; counters--)
     for (guint i = 0; i < v->slots->len; i++)
       {
         const char *name = v->slots->pdata[i];
-        gboolean commits, counts = is_tree (v) && g_str_equal (name, step);
+        gboolean commits, counts = is_tree (v) && net_region_is_step (&v->r, name);
         const LoomSlot *slot = find_slot (v, name, &commits);
 
-        if (counts != counters)
-          continue;
-        add_slot (v, slot, commits, counts, committed);
+        if (counts == counters)
+          add_slot (v, slot, commits, counts, committed);
       }
 }
 
@@ -361,17 +327,17 @@ add_slots (Visit *v, GArray *committed)
 static void
 add_inputs (Visit *v)
 {
-  for (guint i = 0; i < v->module->n_inputs; i++)
+  for (guint i = 0; i < v->r.module->n_inputs; i++)
     {
       LoomValue operand;
 
       if (is_from_children (v, i))
         continue;
-      operand = value_of (v, i);
+      operand = net_region_input (&v->r, i);
       if (is_tree (v))
-        operand = merge (v->outer, operand);
+        operand = merge (v->r.outer, operand);
       if (v->rows > 0)
-        operand = gather_rows (v->outer, operand, v->order);
+        operand = gather_rows (v->r.outer, operand, v->order);
       g_array_append_val (v->call.operand, operand);
       *(v->rows > 0 ? &v->attrs.n_rows : &v->attrs.n_whole) += 1;
     }
@@ -380,10 +346,10 @@ add_inputs (Visit *v)
 static void
 count_links (Visit *v)
 {
-  v->attrs.slots = MAX (v->loop->slots, 1);
+  v->attrs.slots = MAX (v->r.loop->slots, 1);
   v->attrs.levels = is_tree (v);
-  for (guint o = 0; is_tree (v) && o < v->module->n_outputs; o++)
-    v->attrs.n_links += loom_net_carried_input (v->module, o) >= 0;
+  for (guint o = 0; is_tree (v) && o < v->r.module->n_outputs; o++)
+    v->attrs.n_links += loom_net_carried_input (v->r.module, o) >= 0;
 }
 
 static void
@@ -394,24 +360,23 @@ emit (Visit *v, const GArray *committed)
   g_autofree LoomValue *out = NULL;
 
   *(v->rows > 0 ? &a->n_row_results : &a->n_sums) = n_results;
-  out = loom_body_call_emit (&v->call, v->outer, loom_prim (v->rows > 0 ? "visit" : "switch"), a, n_results);
-  for (guint o = 0; o < v->module->n_outputs; o++)
+  out = loom_body_call_emit (&v->call, v->r.outer, loom_prim (v->rows > 0 ? "visit" : "switch"), a, n_results);
+  for (guint o = 0; o < v->r.module->n_outputs; o++)
     if (has_row_results (v, o))
       {
-        v->l->value[v->node][o] = v->rows > 0 ? put_back (v, out[k], o) : out[k];
+        v->r.l->value[v->r.node][o] = v->rows > 0 ? put_back (v, out[k], o) : out[k];
         k++;
       }
   for (guint c = 0; c < committed->len; c++)
-    loom_program_commit (v->outer, g_array_index (committed, int, c), out[k + c]);
+    loom_program_commit (v->r.outer, g_array_index (committed, int, c), out[k + c]);
 }
 
 gboolean
 loom_net_lower_visit (NetLowering *l, guint i)
 {
-  const NetNode *n = l->net->nodes->pdata[i];
-  Visit v = { .l = l, .node = i, .loop = n->runs, .module = n->runs->body->scope, .outer = l->program };
+  Visit v = { .r = net_region (l, i) };
   g_autoptr (GArray) committed = g_array_new (FALSE, FALSE, sizeof (int));
-  const LoomTensorDesc *chosen = value_desc (l->program, value_of (&v, v.module->n_inputs));
+  const LoomTensorDesc *chosen = value_desc (l->program, net_region_input (&v.r, v.r.module->n_inputs));
   gboolean ok;
 
   for (int d = 0; d < chosen->rank; d++)
@@ -420,9 +385,9 @@ loom_net_lower_visit (NetLowering *l, guint i)
   choose_sizes (&v);
   loom_body_call_init (&v.call, v.attrs.n_branches * MAX (v.attrs.n_sizes, 1));
   count_links (&v);
-  loom_program_set_origin (v.outer, n->node.path, n->node.device);
+  net_region_set_origin (&v.r, v.r.outer);
   ok = lower_bodies (&v);
-  loom_program_set_origin (v.outer, n->node.path, n->node.device);
+  net_region_set_origin (&v.r, v.r.outer);
   if (ok)
     {
       sort_rows (&v);

@@ -340,6 +340,16 @@ loom_net_body_output (const NetScope *module, guint b, guint o)
 {
   return module->n_inputs + 1 + b * module->n_outputs + o;
 }
+/* A port of a module, and the index of the port with this id; −1: there is none. */
+static inline const NetLocal *
+net_port (const NetScope *module, gboolean is_input, guint i)
+{
+  return module->locals + (is_input ? module->inputs : module->outputs)[i];
+}
+int net_find_port (const NetScope *module, gboolean is_input, const char *id);
+/* A fault at a node. */
+#define net_complain(net, n, code, port, ...)                                                                          \
+  loom_net_fault (net, (n)->node.element, (n)->node.path, code, port, __VA_ARGS__)
 /* Finds the outputs of a module that are carried, and reports faults of their names. */
 void loom_net_pair_carried (LoomNet *net, NetScope *scope);
 /* TRUE if an input of a loop needs no wire: it starts with zeros, or is an optional port. */

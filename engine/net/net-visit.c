@@ -5,25 +5,7 @@
  * net that shares everything else. */
 #include "engine/net/net-private.h"
 
-#define complain(net, n, code, port, ...)                                                                              \
-  loom_net_fault (net, (n)->node.element, (n)->node.path, code, port, __VA_ARGS__)
-
 /* ---- ports -------------------------------------------------------------------- */
-
-static const char *
-port_id (const NetScope *scope, gboolean is_input, guint i)
-{
-  return scope->locals[is_input ? scope->inputs[i] : scope->outputs[i]].id;
-}
-
-static int
-find_port (const NetScope *scope, gboolean is_input, const char *id)
-{
-  for (guint i = 0; i < (is_input ? scope->n_inputs : scope->n_outputs); i++)
-    if (g_strcmp0 (port_id (scope, is_input, i), id) == 0)
-      return (int)i;
-  return -1;
-}
 
 /* Finds the positions in `scope` of the first body's inputs or outputs. */
 static gboolean
@@ -36,17 +18,17 @@ match_ports (LoomNet *net, const NetLocal *local, const NetScope *scope, gboolea
 
   for (guint i = 0; i < n && missing == NULL; i++)
     {
-      int at = find_port (scope, is_input, port_id (first, is_input, i));
+      int at = net_find_port (scope, is_input, net_port (first, is_input, i)->id);
 
       if (at < 0)
-        missing = port_id (first, is_input, i);
+        missing = net_port (first, is_input, i)->id;
       else
         position[i] = (guint)at;
     }
   for (guint i = 0; i < m && missing == NULL; i++)
-    if (find_port (first, is_input, port_id (scope, is_input, i)) < 0)
+    if (net_find_port (first, is_input, net_port (scope, is_input, i)->id) < 0)
       {
-        missing = port_id (scope, is_input, i);
+        missing = net_port (scope, is_input, i)->id;
         lacks = first;
         has = scope;
       }
@@ -64,7 +46,7 @@ loom_net_match_bodies (LoomNet *net, NetLocal *local)
   const NetScope *first = local->bodies[0].scope;
   const LoomLoop *loop = loom_op_loop (local->op);
 
-  if (!loop->port_is_optional && find_port (first, TRUE, loop->port) >= 0)
+  if (!loop->port_is_optional && net_find_port (first, TRUE, loop->port) >= 0)
     {
       loom_net_fault (net, local->element, local->path, LOOM_ERROR_PORT, loop->attribute,
                       "“%s” has an input “%s”, but this is the name of an input of “%s” itself. Rename it.",
@@ -101,7 +83,7 @@ check_rows (LoomNet *net, NetNode *n, const char *port, const LoomType *type, Lo
   if (is_row (type, rows))
     return TRUE;
   text = loom_net_type_to_string (type);
-  complain (
+  net_complain (
       net, n, LOOM_ERROR_SHAPE, port,
       "“%s” is %s, but index chooses a body for each sample, so inputs and outputs of the bodies need the samples as "
       "their first dimension.",
@@ -120,12 +102,12 @@ check_index (LoomNet *net, NetNode *n, const LoomType *index)
   if (index->dtype != LOOM_I64 || index->shape.rank > 1)
     {
       given = loom_net_type_to_string (index);
-      complain (net, n, LOOM_ERROR_SHAPE, n->runs->spec->port,
-                "index must be one integer (i64), or one for each sample, but is %s.", given);
+      net_complain (net, n, LOOM_ERROR_SHAPE, n->runs->spec->port,
+                    "index must be one integer (i64), or one for each sample, but is %s.", given);
       return FALSE;
     }
   for (guint i = 0; n->runs->by_row && i < module->n_inputs; i++)
-    if (!check_rows (net, n, port_id (module, TRUE, i), n->infer.input[i], index->shape.dim[0]))
+    if (!check_rows (net, n, net_port (module, TRUE, i)->id, n->infer.input[i], index->shape.dim[0]))
       return FALSE;
   return TRUE;
 }
@@ -142,7 +124,7 @@ loom_net_infer_switch (LoomNet *net, NetNode *n)
   for (guint o = 0; o < module->n_outputs; o++)
     {
       const LoomType *first = n->infer.input[loom_net_body_output (module, 0, o)];
-      const char *name = port_id (module, FALSE, o);
+      const char *name = net_port (module, FALSE, o)->id;
 
       for (guint b = 1; b < loop->n_bodies; b++)
         {
@@ -153,9 +135,9 @@ loom_net_infer_switch (LoomNet *net, NetNode *n)
             continue;
           one = loom_net_type_to_string (first);
           two = loom_net_type_to_string (other);
-          complain (net, n, LOOM_ERROR_SHAPE, name,
-                    "“%s” is %s in “%s”, but %s in “%s”: all bodies of a switch need the same output types.", name, one,
-                    module->name, two, loop->bodies[b]->scope->name);
+          net_complain (net, n, LOOM_ERROR_SHAPE, name,
+                        "“%s” is %s in “%s”, but %s in “%s”: all bodies of a switch need the same output types.", name,
+                        one, module->name, two, loop->bodies[b]->scope->name);
           return;
         }
       if (loop->by_row && !check_rows (net, n, name, first, index->shape.dim[0]))
@@ -178,7 +160,7 @@ loom_net_prepare_tree (LoomNet *net, NetNode *n)
   loop->slots = (guint)loom_infer_int (&n->infer, "arity");
   for (guint o = 0; o < module->n_outputs; o++)
     {
-      const char *carry = loom_element_get (module->locals[module->outputs[o]].element, LOOM_CARRY);
+      const char *carry = loom_element_get (net_port (module, FALSE, o)->element, LOOM_CARRY);
       guint found = 0, all = 0;
 
       for (guint i = 0; i < module->n_inputs; i++)
@@ -186,7 +168,7 @@ loom_net_prepare_tree (LoomNet *net, NetNode *n)
       for (guint k = 0; k < MAX (loop->slots, 1); k++)
         {
           g_autofree char *name = loop->slots > 0 ? g_strdup_printf ("%s%u", carry, k) : g_strdup (carry);
-          int input = carry != NULL ? find_port (module, TRUE, name) : -1;
+          int input = carry != NULL ? net_find_port (module, TRUE, name) : -1;
 
           found += input >= 0 && module->carrier[input] == (int)o;
         }
@@ -218,18 +200,18 @@ loom_net_infer_tree_border (LoomNet *net, NetNode *n)
   const LoomType *type = n->infer.input[0];
   gboolean from_children = loom_net_is_from_children (loop->local, (guint)n->border);
   LoomShape shape = from_children ? loom_infer_shape (&n->infer, "shape") : type->shape;
-  const char *name = port_id (module, TRUE, (guint)n->border);
+  const char *name = net_port (module, TRUE, (guint)n->border)->id;
 
   if (type->shape.rank < 2 || (from_children && shape.rank < 1))
     {
       g_autofree char *text = loom_net_type_to_string (type);
 
       if (type->shape.rank < 2)
-        complain (net, runner, LOOM_ERROR_SHAPE, from_children ? loop->spec->port : name,
-                  "“%s” is %s; it needs a row for each node of each tree.", from_children ? loop->spec->port : name,
-                  text);
+        net_complain (net, runner, LOOM_ERROR_SHAPE, from_children ? loop->spec->port : name,
+                      "“%s” is %s; it needs a row for each node of each tree.", from_children ? loop->spec->port : name,
+                      text);
       else
-        complain (net, n, LOOM_ERROR_SHAPE, "shape", "“%s” has no dimension for the nodes, the first one.", name);
+        net_complain (net, n, LOOM_ERROR_SHAPE, "shape", "“%s” has no dimension for the nodes, the first one.", name);
       return;
     }
   if (!from_children)
@@ -251,8 +233,8 @@ check_nodes (LoomNet *net, NetNode *n, const LoomType *parent)
 
   if (parent->dtype != LOOM_I64 || parent->shape.rank != 2)
     {
-      complain (net, n, LOOM_ERROR_SHAPE, n->runs->spec->port,
-                "parent must be an integer (i64) for each node of each tree, but is %s.", given);
+      net_complain (net, n, LOOM_ERROR_SHAPE, n->runs->spec->port,
+                    "parent must be an integer (i64) for each node of each tree, but is %s.", given);
       return FALSE;
     }
   for (guint i = 0; i < module->n_inputs; i++)
@@ -265,9 +247,9 @@ check_nodes (LoomNet *net, NetNode *n, const LoomType *parent)
               && loom_dim_compatible (type->shape.dim[1], parent->shape.dim[1])))
         continue;
       text = loom_net_type_to_string (type);
-      complain (net, n, LOOM_ERROR_SHAPE, port_id (module, TRUE, i),
-                "“%s” is %s, but parent is %s: the first two dimensions of both must be the trees and their nodes.",
-                port_id (module, TRUE, i), text, given);
+      net_complain (net, n, LOOM_ERROR_SHAPE, net_port (module, TRUE, i)->id,
+                    "“%s” is %s, but parent is %s: the first two dimensions of both must be the trees and their nodes.",
+                    net_port (module, TRUE, i)->id, text, given);
       return FALSE;
     }
   return TRUE;
@@ -292,8 +274,8 @@ loom_net_infer_tree (LoomNet *net, NetNode *n)
         {
           g_autofree char *text = loom_net_type_to_string (type);
 
-          complain (net, n, LOOM_ERROR_SHAPE, port_id (module, FALSE, o),
-                    "“%s” is %s in the body, and has no row for each node.", port_id (module, FALSE, o), text);
+          net_complain (net, n, LOOM_ERROR_SHAPE, net_port (module, FALSE, o)->id,
+                        "“%s” is %s in the body, and has no row for each node.", net_port (module, FALSE, o)->id, text);
           return;
         }
       for (guint i = 0; i < module->n_inputs; i++)

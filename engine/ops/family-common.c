@@ -223,6 +223,16 @@ loom_op_input_count (const LoomInfer *ctx, guint i)
   return count_of (loom_infer_input (ctx, i));
 }
 
+void
+loom_op_infer_module (LoomInfer *ctx)
+{
+}
+
+void
+loom_op_lower_module (LoomLower *ctx)
+{
+}
+
 double
 loom_op_no_flops (const LoomInfer *ctx)
 {

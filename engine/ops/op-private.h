@@ -110,6 +110,11 @@ LoomValue loom_op_const_like (LoomLower *ctx, LoomValue v, double value);
   .inputs = loom_op_port_input, .outputs = loom_op_port_out, .scalar = LOOM_SCALAR_##SCALAR,                           \
   .infer = loom_op_infer_predicate, .lower = loom_op_lower_predicate, .samples = loom_op_samples_tested
 
+/* For operators that run modules, which engine/net infers and lowers: these do nothing, for tables that query every
+ * operator. */
+void loom_op_infer_module (LoomInfer *ctx);
+void loom_op_lower_module (LoomLower *ctx);
+
 /* ---- cost ------------------------------------------------------------- */
 
 /* Elements of output or input i with symbols bound. */

@@ -12,17 +12,6 @@ static const LoomParamSpec params[] = {
   { NULL },
 };
 
-/* engine/net infers and lowers it; these functions exist for tables that query every operator. */
-static void
-infer (LoomInfer *ctx)
-{
-}
-
-static void
-lower (LoomLower *ctx)
-{
-}
-
 const LoomOp loom_op_recurse = {
   .name = "recurse",
   .title = "Recurse",
@@ -53,7 +42,7 @@ const LoomOp loom_op_recurse = {
     "<node id=\"x\" op=\"input\" shape=\"B,N,2\"/><node id=\"parent\" op=\"input\" shape=\"B,N\" dtype=\"i64\"/>"
     "<node id=\"tree\" op=\"recurse\" body=\"node\"/><wire from=\"x\" to=\"tree.x\"/>"
     "<wire from=\"parent\" to=\"tree.parent\"/>",
-  .infer = infer,
-  .lower = lower,
+  .infer = loom_op_infer_module,
+  .lower = loom_op_lower_module,
   .flops = loom_op_no_flops,
 };

@@ -22,17 +22,6 @@ static const LoomParamSpec params[] = {
   { NULL },
 };
 
-/* engine/net infers and lowers it; these functions exist for tables that query every operator. */
-static void
-infer (LoomInfer *ctx)
-{
-}
-
-static void
-lower (LoomLower *ctx)
-{
-}
-
 const LoomOp loom_op_scan = {
   .name = "scan",
   .title = "Scan",
@@ -60,7 +49,7 @@ const LoomOp loom_op_scan = {
     "<wire from=\"act\" to=\"y\"/><wire from=\"act\" to=\"h1\"/></module>"
     "<node id=\"x\" op=\"input\" shape=\"T,B,2\"/><node id=\"loop\" op=\"scan\" body=\"cell\"/>"
     "<wire from=\"x\" to=\"loop.x\"/>",
-  .infer = infer,
-  .lower = lower,
+  .infer = loom_op_infer_module,
+  .lower = loom_op_lower_module,
   .flops = loom_op_no_flops,
 };

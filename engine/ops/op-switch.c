@@ -10,17 +10,6 @@ static const LoomParamSpec params[] = {
   { NULL },
 };
 
-/* engine/net infers and lowers it; these functions exist for tables that query every operator. */
-static void
-infer (LoomInfer *ctx)
-{
-}
-
-static void
-lower (LoomLower *ctx)
-{
-}
-
 #define MODULE(name, op)                                                                                               \
   "<module name=\"" name "\"><node id=\"x\" op=\"module_input\"/>" op                                                  \
   "<node id=\"y\" op=\"module_output\"/><wire from=\"x\" to=\"f\"/><wire from=\"f\" to=\"y\"/></module>"
@@ -52,7 +41,7 @@ const LoomOp loom_op_switch = {
                                                "<node id=\"choice\" op=\"switch\" bodies=\"bent,layer\"/><wire "
                                                "from=\"x\" to=\"choice.x\"/>"
                                                "<wire from=\"which\" to=\"choice.index\"/>",
-  .infer = infer,
-  .lower = lower,
+  .infer = loom_op_infer_module,
+  .lower = loom_op_lower_module,
   .flops = loom_op_no_flops,
 };

@@ -88,6 +88,24 @@ bind_calls (const PlanBody *b, LoomMessage *message)
   return status;
 }
 
+void
+plan_schedule_init (PlanSchedule *s, const LoomPlanDevice *device, guint most_bodies)
+{
+  s->device = device;
+  s->n_bodies = most_bodies;
+  s->body = g_new0 (PlanBody *, most_bodies + 1);
+  s->site = -1;
+}
+
+void
+plan_schedule_clear (PlanSchedule *s)
+{
+  for (guint k = 0; k < s->n_bodies; k++)
+    plan_body_free (s->body[k]);
+  g_free (s->body);
+  g_free (s->name);
+}
+
 LoomStatus
 plan_schedule_fix (PlanSchedule *s, char *scratch, LoomMessage *message)
 {
@@ -209,6 +227,7 @@ plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPla
   if (plan == NULL)
     return NULL;
   b = g_new0 (PlanBody, 1);
+  b->program = loom_program_ref (program);
   b->plan = plan;
   b->device = device;
   b->n_in = loom_program_n_inputs (program);
@@ -238,6 +257,7 @@ plan_body_free (PlanBody *b)
   for (guint k = 0; k < b->n_in + b->n_out; k++)
     g_ptr_array_unref (b->in[k].patch);
   loom_plan_free (b->plan);
+  loom_program_unref (b->program);
   g_free (b->in);
   g_free (b->calls);
   g_free (b->all_buffers);

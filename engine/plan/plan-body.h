@@ -37,6 +37,7 @@ typedef struct
 
 typedef struct
 {
+  LoomProgram *program;
   LoomPlan *plan;
   const LoomPlanDevice *device;
   guint n_in, n_out, n_calls, n_setup;
@@ -70,12 +71,16 @@ LoomStatus plan_body_run (const PlanBody *b, LoomStream *stream, guint first, gu
 typedef struct
 {
   LoomKernel base;
+  const LoomPlanDevice *device;
   guint n_bodies;
-  PlanBody **body;
+  PlanBody **body; /* owned, as the name is */
+  char *name;
   char *scratch; /* the memory and the site for which fixed addresses were set */
   gint64 site;
 } PlanSchedule;
 
+void plan_schedule_init (PlanSchedule *s, const LoomPlanDevice *device, guint most_bodies);
+void plan_schedule_clear (PlanSchedule *s);
 /* Sets the addresses that do not change while scratch memory does not move. */
 LoomStatus plan_schedule_fix (PlanSchedule *s, char *scratch, LoomMessage *message);
 

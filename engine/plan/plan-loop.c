@@ -56,7 +56,6 @@ typedef struct
 {
   PlanBody *body;
   const LoomScanAttrs *attrs;
-  LoomProgram *program; /* the body for the part's samples */
   guint n_in, n_out;
   BodyBuffer *in, *out;
   char *scratch; /* of the loop */
@@ -68,10 +67,8 @@ typedef struct
 {
   PlanSchedule s;
   LoomDevices *devices; /* of parts; NULL: there is one part */
-  const LoomPlanDevice *device;
   LoomScanAttrs attrs;
   Part *part;
-  char *name;
 } Loop;
 
 static gboolean
@@ -119,7 +116,7 @@ assign_input_buffers (Part *b, gsize *scratch)
   for (guint i = 0; i < b->n_in; i++)
     {
       BodyBuffer *p = &b->in[i];
-      const LoomProgram *program = b->program;
+      const LoomProgram *program = b->body->program;
       gboolean is_row = !is_carried (b, i) && i < b->attrs->n_carried + b->attrs->n_sequences;
 
       p->port = &b->body->in[i];
@@ -375,7 +372,7 @@ run (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *me
     b->part[k].scratch = scratch;
   if (b->devices == NULL)
     return run_part (b->part, stream, buffers, message);
-  b->device->backend->run_parts (b->device->device, (int)b->s.n_bodies, run_nth_part, &context);
+  b->s.device->backend->run_parts (b->s.device->device, (int)b->s.n_bodies, run_nth_part, &context);
   for (guint k = 0; k < b->s.n_bodies && status == LOOM_STATUS_OK; k++)
     if (b->part[k].status != LOOM_STATUS_OK)
       {
@@ -394,16 +391,12 @@ loop_free (LoomKernel *self)
 
   for (guint k = 0; k < b->s.n_bodies; k++)
     {
-      plan_body_free (b->part[k].body);
-      loom_program_unref (b->part[k].program);
       g_free (b->part[k].in);
       g_free (b->part[k].out);
     }
+  plan_schedule_clear (&b->s);
   loom_devices_unref (b->devices);
-  loom_program_unref (b->attrs.body);
-  g_free (b->s.body);
   g_free (b->part);
-  g_free (b->name);
   g_free (b);
 }
 
@@ -445,17 +438,17 @@ count_parts (const LoomPlanDevice *device, const LoomScanAttrs *scan)
   return 1;
 }
 
-/* Makes a part, and reserves its memory. */
+/* Makes a part of this program, and reserves its memory. */
 static gboolean
-make_part (Loop *b, guint k, LoomDevices *whole, const LoomPlanOptions *options, const gboolean *is_split,
-           gsize *scratch, GError **error)
+make_part (Loop *b, guint k, LoomProgram *program, LoomDevices *whole, const LoomPlanOptions *options,
+           const gboolean *is_split, gsize *scratch, GError **error)
 {
   Part *part = &b->part[k];
   LoomDevices *devices = b->devices != NULL ? b->devices : whole;
-  const LoomPlanDevice *device = loom_devices_get (devices, b->device->name, error);
+  const LoomPlanDevice *device = loom_devices_get (devices, b->s.device->name, error);
 
   part->attrs = &b->attrs;
-  part->body = plan_body_new (devices, device, options, part->program,
+  part->body = plan_body_new (devices, device, options, program,
                               b->attrs.length >= MANY ? b->attrs.n_carried + b->attrs.n_sequences : 0, error);
   b->s.body[k] = part->body;
   if (part->body == NULL)
@@ -480,27 +473,25 @@ make_part (Loop *b, guint k, LoomDevices *whole, const LoomPlanOptions *options,
   return TRUE;
 }
 
-/* The programs of parts; FALSE, with the whole body as the only one, if samples cannot be divided. */
-static gboolean
-divide (Loop *b, guint parts, gboolean *is_split)
+/* The programs of parts: one for each, or the whole body alone if samples cannot be divided. (transfer full) */
+static GPtrArray *
+divide (const LoomScanAttrs *scan, guint parts, gboolean *is_split)
 {
-  guint n = 0;
+  GPtrArray *program = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_program_unref);
 
-  while (parts > 1 && n < parts)
+  while (parts > 1 && program->len < parts)
     {
-      b->part[n].program = loom_program_part_of_scan (&b->attrs, (int)n, (int)parts, is_split);
-      if (b->part[n].program == NULL)
+      LoomProgram *part = loom_program_part_of_scan (scan, (int)program->len, (int)parts, is_split);
+
+      if (part == NULL)
         break;
-      n++;
+      g_ptr_array_add (program, part);
     }
-  b->s.n_bodies = parts;
-  if (parts > 1 && n == parts)
-    return TRUE;
-  while (n > 0)
-    loom_program_unref (b->part[--n].program);
-  b->s.n_bodies = 1;
-  b->part[0].program = loom_program_ref (b->attrs.body);
-  return FALSE;
+  if (parts > 1 && program->len == parts)
+    return program;
+  g_ptr_array_set_size (program, 0);
+  g_ptr_array_add (program, loom_program_ref (scan->body));
+  return program;
 }
 
 LoomKernel *
@@ -509,27 +500,24 @@ loom_plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const Lo
 {
   const LoomScanAttrs *scan = attrs;
   const guint n = loom_program_n_inputs (scan->body) + loom_program_n_outputs (scan->body);
-  const guint parts = count_parts (device, scan);
   g_autofree gboolean *is_split = g_new0 (gboolean, n + 1);
+  g_autoptr (GPtrArray) program = divide (scan, count_parts (device, scan), is_split);
   gsize scratch = 0;
   guint copies;
   gboolean ok = TRUE;
   GString *name;
   Loop *b = g_new0 (Loop, 1);
 
-  b->device = device;
   b->attrs = *scan;
-  loom_program_ref (b->attrs.body);
-  b->part = g_new0 (Part, parts);
-  b->s.body = g_new0 (PlanBody *, parts + 1);
-  b->s.site = -1;
-  if (divide (b, parts, is_split))
+  plan_schedule_init (&b->s, device, program->len);
+  b->part = g_new0 (Part, program->len);
+  if (program->len > 1)
     {
       b->devices = loom_devices_new_part (device, error);
       ok = b->devices != NULL;
     }
   for (guint k = 0; k < b->s.n_bodies && ok; k++)
-    ok = make_part (b, k, devices, options, is_split, &scratch, error);
+    ok = make_part (b, k, program->pdata[k], devices, options, is_split, &scratch, error);
   if (!ok)
     {
       loop_free (&b->s.base);
@@ -543,7 +531,7 @@ loom_plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const Lo
     g_string_append_printf (name, " and %u %s", copies, copies == 1 ? "copy" : "copies");
   if (b->s.n_bodies > 1)
     g_string_append_printf (name, ", for each of %u parts of the samples", b->s.n_bodies);
-  b->name = g_string_free (name, FALSE);
-  b->s.base = (LoomKernel){ .run = run, .free = loop_free, .scratch_bytes = scratch, .name = b->name };
+  b->s.name = g_string_free (name, FALSE);
+  b->s.base = (LoomKernel){ .run = run, .free = loop_free, .scratch_bytes = scratch, .name = b->s.name };
   return &b->s.base;
 }

@@ -11,13 +11,13 @@ static LoomStatus
 copy (const Visit *v, LoomStream *stream, void *to, const void *from, gsize bytes, LoomCopyKind kind,
       LoomMessage *message)
 {
-  return plan_body_copy (v->device, stream, to, from, bytes, kind, message);
+  return plan_body_copy (v->s.device, stream, to, from, bytes, kind, message);
 }
 
 static LoomStatus
 clear (const Visit *v, LoomStream *stream, void *to, gsize bytes, LoomMessage *message)
 {
-  if (v->device->info.host_memory)
+  if (v->s.device->info.host_memory)
     {
       memset (to, 0, bytes);
       return LOOM_STATUS_OK;
@@ -30,11 +30,11 @@ static const gint64 *
 read_numbers (const Visit *v, LoomStream *stream, const void *buffer, gint64 n, gint64 *mirror, LoomStatus *status,
               LoomMessage *message)
 {
-  if (v->device->info.host_memory || *status != LOOM_STATUS_OK)
+  if (v->s.device->info.host_memory || *status != LOOM_STATUS_OK)
     return buffer;
   *status = copy (v, stream, mirror, buffer, (gsize)n * sizeof (gint64), LOOM_COPY_DEVICE_TO_HOST, message);
   if (*status == LOOM_STATUS_OK)
-    *status = v->device->backend->stream_sync (v->device->device, stream, message);
+    *status = v->s.device->backend->stream_sync (v->s.device->device, stream, message);
   return mirror;
 }
 
@@ -50,11 +50,11 @@ link_kernels_of (const Visit *v, guint body, guint link)
 static LoomStatus
 write_parent_rows (const Visit *v, LoomStream *stream, gint64 first, gint64 n, gint64 size, LoomMessage *message)
 {
-  gint64 *list = v->device->info.host_memory ? (gint64 *)(gpointer)(v->s.scratch + v->index) : v->list;
+  gint64 *list = v->s.device->info.host_memory ? (gint64 *)(gpointer)(v->s.scratch + v->index) : v->list;
 
   for (gint64 i = 0; i < size; i++)
     list[i] = i < n ? v->dest[first + i] : visit_table_rows (v) - 1;
-  if (v->device->info.host_memory)
+  if (v->s.device->info.host_memory)
     return LOOM_STATUS_OK;
   return copy (v, stream, v->s.scratch + v->index, list, (gsize)size * sizeof (gint64), LOOM_COPY_HOST_TO_DEVICE,
                message);

@@ -19,11 +19,7 @@ visit_free (LoomKernel *self)
 {
   Visit *v = (Visit *)self;
 
-  for (guint k = 0; k < v->s.n_bodies; k++)
-    {
-      plan_body_free (v->s.body[k]);
-      loom_program_unref (v->attrs.body[k]);
-    }
+  plan_schedule_clear (&v->s);
   for (guint k = 0; k < MAX (v->attrs.n_sizes, 1) * v->attrs.n_links; k++)
     {
       kernel_free (v->link_kernels[k].spread);
@@ -32,7 +28,6 @@ visit_free (LoomKernel *self)
     }
   for (guint k = 0; k < v->attrs.n_sums; k++)
     kernel_free (v->add[k]);
-  g_free (v->s.body);
   g_free (v->is_zero);
   g_free (v->link_kernels);
   g_free (v->add);
@@ -45,7 +40,6 @@ visit_free (LoomKernel *self)
   g_free (v->list);
   g_free (v->zeros);
   g_free (v->has_sum);
-  g_free (v->name);
   g_free (v);
 }
 
@@ -61,7 +55,7 @@ make_body (Visit *v, guint k, LoomDevices *devices, const LoomPlanOptions *optio
 
       v->is_zero[k * v->attrs.n_sums + s] = loom_value_is_fill (program, sum, &value) && value == 0;
     }
-  v->s.body[k] = plan_body_new (devices, v->device, options, v->attrs.body[k], 0, error);
+  v->s.body[k] = plan_body_new (devices, v->s.device, options, v->attrs.body[k], 0, error);
   return v->s.body[k] != NULL;
 }
 
@@ -70,7 +64,7 @@ make_kernel (const Visit *v, LoomKernelSpec *spec, gsize *most, GError **error)
 {
   LoomMessage message = { "" };
   LoomKernel *kernel = NULL;
-  LoomStatus status = loom_plan_kernel_new (v->device, spec, &kernel, NULL, &message);
+  LoomStatus status = loom_plan_kernel_new (v->s.device, spec, &kernel, NULL, &message);
 
   if (status == LOOM_STATUS_OK)
     {
@@ -143,8 +137,6 @@ make_link_kernels (Visit *v, gsize *most, GError **error)
   guint links = visit_n_links_out (a);
   gboolean ok = TRUE;
 
-  v->link_kernels = g_new0 (VisitLinkKernels, MAX (a->n_sizes, 1) * a->n_links + 1);
-  v->add = g_new0 (LoomKernel *, a->n_sums + 1);
   for (guint size = 0; size < a->n_sizes; size++)
     for (guint l = 0; ok && l < a->n_links; l++)
       ok = make_link_kernel (v, &v->link_kernels[size * a->n_links + l], a->size[size],
@@ -231,7 +223,7 @@ assign_offsets (Visit *v, gsize most)
     v->wide = plan_schedule_reserve (&scratch, (gsize)visit_n_rows (v) * widest * sizeof (gint64));
   for (guint s = 0; s < a->n_sums; s++)
     largest = MAX (largest, v->out_bytes[visit_n_links_out (a) + s]);
-  if (!v->device->info.host_memory)
+  if (!v->s.device->info.host_memory)
     v->zeros = g_malloc0 (largest + 1);
   /* Never 0, so that a non-NULL address identifies the memory. */
   return scratch + PLAN_BODY_ALIGNMENT;
@@ -246,37 +238,29 @@ loom_plan_visit_new (LoomDevices *devices, const LoomPlanDevice *device, const L
   gboolean ok = TRUE;
 
   v->attrs = *(const LoomVisitAttrs *)attrs;
-  v->device = device;
   v->n_in = visit_n_inputs (&v->attrs);
   v->n_out = visit_n_outputs (&v->attrs);
   v->n_operands = visit_n_leading (&v->attrs) + v->attrs.n_rows + v->attrs.n_whole;
-  v->s.n_bodies = visit_n_bodies (&v->attrs);
-  v->s.body = g_new0 (PlanBody *, v->s.n_bodies + 1);
+  plan_schedule_init (&v->s, device, visit_n_bodies (&v->attrs));
+  v->link_kernels = g_new0 (VisitLinkKernels, MAX (v->attrs.n_sizes, 1) * v->attrs.n_links + 1);
+  v->add = g_new0 (LoomKernel *, v->attrs.n_sums + 1);
   v->is_zero = g_new0 (gboolean, v->s.n_bodies * v->attrs.n_sums + 1);
   v->group = g_new0 (gint64, MAX (visit_n_rows (v), 1));
   v->list = g_new0 (gint64, 2 * visit_n_rows (v) + 1);
   v->counter = g_new0 (gint64, 2 * v->attrs.n_counters + 1);
   v->has_sum = g_new0 (gboolean, v->attrs.n_sums + 1);
-  v->s.site = -1;
-  for (guint k = 0; k < v->s.n_bodies; k++)
-    loom_program_ref (v->attrs.body[k]);
   compute_row_bytes (v);
   for (guint k = 0; k < v->s.n_bodies && ok; k++)
     ok = make_body (v, k, devices, options, error);
   ok = ok && make_link_kernels (v, &most, error);
   if (!ok)
     {
-      if (v->link_kernels == NULL)
-        {
-          v->link_kernels = g_new0 (VisitLinkKernels, MAX (v->attrs.n_sizes, 1) * v->attrs.n_links + 1);
-          v->add = g_new0 (LoomKernel *, v->attrs.n_sums + 1);
-        }
       visit_free (&v->s.base);
       return NULL;
     }
-  v->name = g_strdup_printf ("%s of %u bodies", prim->name, v->attrs.n_branches);
+  v->s.name = g_strdup_printf ("%s of %u bodies", prim->name, v->attrs.n_branches);
   v->s.base = (LoomKernel){
-    .run = visit_run, .free = visit_free, .scratch_bytes = assign_offsets (v, most), .name = v->name
+    .run = visit_run, .free = visit_free, .scratch_bytes = assign_offsets (v, most), .name = v->s.name
   };
   return &v->s.base;
 }

@@ -18,7 +18,6 @@ typedef struct
 {
   PlanSchedule s;
   LoomVisitAttrs attrs;
-  const LoomPlanDevice *device;
   guint n_operands, n_in, n_out;
   gboolean *is_zero;              /* by body and sum: the body adds nothing to it */
   gsize *in_bytes, *out_bytes;    /* by input and output of a body: bytes of a row, or of the whole */
@@ -32,7 +31,6 @@ typedef struct
   gint64 *group, *dest, *counter, *list;
   gpointer zeros;
   gboolean *has_sum; /* by sum, during a run: it has a first summand */
-  char *name;
 } Visit;
 
 static inline gboolean
