@@ -271,14 +271,7 @@ is_read (const char *file)
   return loom_dataset_is_picture_name (file) || g_str_has_suffix (file, ".txt") || g_str_has_suffix (file, ".xml");
 }
 
-static void
-each_link (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
-           gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data)
-{
-  static const char *const names[] = { "path", "test_path", NULL };
-
-  loom_options_each_link (klass, options, names, is_read, TRUE, follow, data);
-}
+static const char *const folders[] = { "path", "test_path", NULL };
 
 const LoomDatasetClass loom_dataset_boxes = {
   .name = "boxes",
@@ -289,7 +282,9 @@ const LoomDatasetClass loom_dataset_boxes = {
   .open = open_dataset,
   .read = loom_pictures_read,
   .digest = loom_pictures_digest,
-  .each_link = each_link,
+  .folders = folders,
+  .is_read = is_read,
+  .is_deep = TRUE,
   .free = loom_pictures_free,
   .has_pictures = TRUE,
 };

@@ -141,14 +141,7 @@ add_classes (LoomPictures *self, const char *path, char *const *names, const cha
   return here != NULL;
 }
 
-static void
-each_link (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
-           gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data)
-{
-  static const char *const names[] = { "path", "test_path", NULL };
-
-  loom_options_each_link (klass, options, names, loom_dataset_is_picture_name, TRUE, follow, data);
-}
+static const char *const folders[] = { "path", "test_path", NULL };
 
 /* ---- the data set ----------------------------------------------------------- */
 
@@ -196,7 +189,9 @@ const LoomDatasetClass loom_dataset_image_folder = {
   .open = open_dataset,
   .read = loom_pictures_read,
   .digest = loom_pictures_digest,
-  .each_link = each_link,
+  .folders = folders,
+  .is_read = loom_dataset_is_picture_name,
+  .is_deep = TRUE,
   .free = loom_pictures_free,
   .has_pictures = TRUE,
 };

@@ -304,14 +304,7 @@ is_read (const char *file)
   return loom_dataset_is_picture_name (file) || g_str_has_suffix (file, ".txt");
 }
 
-static void
-each_link (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
-           gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data)
-{
-  static const char *const names[] = { "path", NULL };
-
-  loom_options_each_link (klass, options, names, is_read, TRUE, follow, data);
-}
+static const char *const folders[] = { "path", NULL };
 
 const LoomDatasetClass loom_dataset_masks = {
   .name = "masks",
@@ -322,7 +315,9 @@ const LoomDatasetClass loom_dataset_masks = {
   .open = open_dataset,
   .read = loom_pictures_read,
   .digest = loom_pictures_digest,
-  .each_link = each_link,
+  .folders = folders,
+  .is_read = is_read,
+  .is_deep = TRUE,
   .free = loom_pictures_free,
   .has_pictures = TRUE,
 };

@@ -362,14 +362,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   return g_steal_pointer (&self);
 }
 
-static void
-each_link (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
-           gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data)
-{
-  static const char *const names[] = { "path", "target_path", NULL };
-
-  loom_options_each_link (klass, options, names, has_catalogue_name, FALSE, follow, data);
-}
+static const char *const folders[] = { "path", "target_path", NULL };
 
 const LoomDatasetClass loom_dataset_pairs = {
   .name = "pairs",
@@ -380,7 +373,8 @@ const LoomDatasetClass loom_dataset_pairs = {
   .open = open_dataset,
   .read = loom_table_read,
   .digest = loom_table_digest,
-  .each_link = each_link,
+  .folders = folders,
+  .is_read = has_catalogue_name,
   .free = loom_table_free,
   .parse = loom_sentences_parse,
 };

@@ -22,8 +22,13 @@ struct _LoomDatasetClass
   gboolean (*parse) (const LoomDataset *self, const char *name, char *text, gsize length, GPtrArray *items,
                      GError **error);
   void (*restored) (LoomDataset *self); /* called after loom_dataset_restore() has replaced names; optional */
-  /* Calls follow() for each link below the folders of its options that would be read, or for each file if there are
-   * few. name: the option's. follow() returns whether the folder to which a link leads is searched too. Optional. */
+  /* The options that are folders, up to NULL, and which files in them are read, also in their subfolders if is_deep: a
+   * link to such a file is found there, and one to a folder. Optional. */
+  const char *const *folders;
+  gboolean (*is_read) (const char *file);
+  gboolean is_deep;
+  /* Finds the links itself: calls follow() for each link that would be read, or for each file if there are few. name:
+   * the option's. follow() returns whether the folder to which a link leads is searched too. Optional. */
   void (*each_link) (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
                      gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data);
   gboolean has_pictures; /* x has pictures with values 0 to 1; the source also has the options of loom-augment.h */
@@ -82,11 +87,6 @@ struct _LoomDataset
 /* FALSE with OUTSIDE if the options' guard refuses a path. */
 gboolean loom_dataset_check_guard (const LoomDatasetClass *klass, const LoomDatasetOptions *options, LoomLinks links,
                                    GError **error);
-/* An each_link() of data sets whose options, names[] up to NULL, are folders: calls follow() for each link in them to a
- * folder, or to a file that accepts() returns TRUE for. deep: also in their subfolders. */
-void loom_options_each_link (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *const *names,
-                             gboolean (*accepts) (const char *file), gboolean deep,
-                             gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data);
 
 /* The value of an option, or its default. The name must be among the params of the class. */
 const char *loom_option_string (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *name);

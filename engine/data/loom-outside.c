@@ -125,16 +125,17 @@ walk_folder (const Walk *w, const char *folder)
       }
 }
 
-void
-loom_options_each_link (const LoomDatasetClass *klass, const LoomDatasetOptions *options, const char *const *names,
-                        gboolean (*accepts) (const char *file), gboolean deep,
-                        gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data)
+static void
+each_link (const LoomDatasetClass *klass, const LoomDatasetOptions *options,
+           gboolean (*follow) (const char *name, const char *path, gpointer data), gpointer data)
 {
-  for (; *names != NULL; names++)
+  if (klass->each_link != NULL)
+    klass->each_link (klass, options, follow, data);
+  for (const char *const *name = klass->folders; name != NULL && *name != NULL; name++)
     {
       g_autoptr (GHashTable) visited = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-      const Walk walk = { *names, accepts, deep, follow, data, visited };
-      g_autofree char *folder = loom_option_path (klass, options, *names);
+      const Walk walk = { *name, klass->is_read, klass->is_deep, follow, data, visited };
+      g_autofree char *folder = loom_option_path (klass, options, *name);
 
       if (folder != NULL)
         walk_folder (&walk, folder);
@@ -162,12 +163,12 @@ loom_dataset_each_outside (const char *source, const LoomDatasetOptions *options
       call (p->name, path, data);
       is_complete = is_complete && (follow == NULL || follow (path));
     }
-  if (links == LOOM_LINKS_IGNORED || !is_complete || klass->each_link == NULL
+  if (links == LOOM_LINKS_IGNORED || !is_complete || (klass->each_link == NULL && klass->folders == NULL)
       || !loom_options_check (klass, options, NULL))
     return;
   g_autoptr (GHashTable) targets = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   Search search = { klass, options, own, follow, targets };
-  klass->each_link (klass, options, follow_cb, &search);
+  each_link (klass, options, follow_cb, &search);
   g_autoptr (GPtrArray) list = list_targets (targets);
   for (guint i = 0; i < list->len; i++)
     call (NULL, list->pdata[i], data);

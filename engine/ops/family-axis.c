@@ -21,8 +21,8 @@ const LoomSample loom_op_samples_reduced[] = {
   { NULL },
 };
 
-void
-loom_op_infer_reduced (LoomInfer *ctx, LoomDType whole)
+static void
+infer_reduced (LoomInfer *ctx, LoomDType whole)
 {
   const LoomType *x = loom_infer_input (ctx, 0);
   LoomShape shape;
@@ -32,6 +32,18 @@ loom_op_infer_reduced (LoomInfer *ctx, LoomDType whole)
     return;
   shape = loom_op_reduced_shape (&x->shape, axes, loom_infer_bool (ctx, "keepdim"));
   loom_infer_output (ctx, 0, loom_dtype_is_float (x->dtype) ? x->dtype : whole, &shape);
+}
+
+void
+loom_op_infer_reduced (LoomInfer *ctx)
+{
+  infer_reduced (ctx, LOOM_F32);
+}
+
+void
+loom_op_infer_reduced_whole (LoomInfer *ctx)
+{
+  infer_reduced (ctx, LOOM_I64);
 }
 
 LoomValue

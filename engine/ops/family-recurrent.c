@@ -150,9 +150,20 @@ lengths_port (const LoomRecurrentCell *cell)
   return cell->has_cell ? 3 : 2;
 }
 
-void
-loom_op_infer_recurrent (LoomInfer *ctx, const LoomRecurrentCell *cell)
+const LoomRecurrentCell *
+loom_recurrent_cell (const LoomInfer *ctx)
 {
+  const char *name = loom_infer_op (ctx)->name;
+
+  return g_str_has_prefix (name, "lstm")  ? &loom_recurrent_lstm
+         : g_str_has_prefix (name, "gru") ? &loom_recurrent_gru
+                                          : &loom_recurrent_rnn;
+}
+
+void
+loom_op_infer_recurrent (LoomInfer *ctx)
+{
+  const LoomRecurrentCell *cell = loom_recurrent_cell (ctx);
   const LoomType *x = loom_infer_input (ctx, 0);
   LoomShape output, state = { .rank = 3 }, cells = { .rank = 3 };
   LoomDim steps;
@@ -439,8 +450,9 @@ as_layer (LoomProgram *p, LoomValue v)
 }
 
 void
-loom_op_lower_recurrent (LoomLower *ctx, const LoomRecurrentCell *cell)
+loom_op_lower_recurrent (LoomLower *ctx)
 {
+  const LoomRecurrentCell *cell = loom_recurrent_cell (loom_lower_infer (ctx));
   LoomProgram *p = loom_lower_program (ctx);
   Layers a = layers_of (ctx, cell);
   LoomValue x = loom_lower_input (ctx, 0);
@@ -475,8 +487,9 @@ loom_op_lower_recurrent (LoomLower *ctx, const LoomRecurrentCell *cell)
 /* ---- cost ------------------------------------------------------------------------------- */
 
 double
-loom_op_recurrent_flops (const LoomInfer *ctx, const LoomRecurrentCell *cell)
+loom_op_recurrent_flops (const LoomInfer *ctx)
 {
+  const LoomRecurrentCell *cell = loom_recurrent_cell (ctx);
   const LoomShape *x = &loom_infer_input (ctx, 0)->shape;
   Sizes s = sizes_of (ctx, cell);
   double rows = (double)x->dim[0].coef * (double)x->dim[1].coef, sum = 0;

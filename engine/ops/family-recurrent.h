@@ -87,9 +87,13 @@ extern const LoomRecurrentCell loom_recurrent_rnn, loom_recurrent_lstm, loom_rec
 
 extern const LoomPortSpec loom_op_port_recurrent[], loom_op_port_recurrent_cell[];
 
-void loom_op_infer_recurrent (LoomInfer *ctx, const LoomRecurrentCell *cell);
-void loom_op_lower_recurrent (LoomLower *ctx, const LoomRecurrentCell *cell);
-double loom_op_recurrent_flops (const LoomInfer *ctx, const LoomRecurrentCell *cell);
+/* The cell of a recurrent operator. */
+const LoomRecurrentCell *loom_recurrent_cell (const LoomInfer *ctx);
+
+/* Rules of the layers rnn, lstm and gru. */
+void loom_op_infer_recurrent (LoomInfer *ctx);
+void loom_op_lower_recurrent (LoomLower *ctx);
+double loom_op_recurrent_flops (const LoomInfer *ctx);
 char *loom_op_recurrent_summary (const LoomInfer *ctx);
 
 /* Gate k of [batch, gates·hidden]. */

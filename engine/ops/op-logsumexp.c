@@ -2,12 +2,6 @@
 #include "engine/ops/op-private.h"
 
 static void
-infer (LoomInfer *ctx)
-{
-  loom_op_infer_reduced (ctx, LOOM_F32);
-}
-
-static void
 lower (LoomLower *ctx)
 {
   LoomProgram *p = loom_lower_program (ctx);
@@ -47,7 +41,7 @@ const LoomOp loom_op_logsumexp = {
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .params = loom_op_param_reduced,
-  .infer = infer,
+  .infer = loom_op_infer_reduced,
   .lower = lower,
   .flops = loom_op_input_flops,
   .samples = loom_op_samples_reduced,

@@ -39,24 +39,6 @@ step (LoomRecurrentStep *s)
 
 const LoomRecurrentCell loom_recurrent_lstm = { .gates = 4, .has_cell = TRUE, .step = step };
 
-static void
-infer (LoomInfer *ctx)
-{
-  loom_op_infer_recurrent (ctx, &loom_recurrent_lstm);
-}
-
-static void
-lower (LoomLower *ctx)
-{
-  loom_op_lower_recurrent (ctx, &loom_recurrent_lstm);
-}
-
-static double
-flops (const LoomInfer *ctx)
-{
-  return loom_op_recurrent_flops (ctx, &loom_recurrent_lstm);
-}
-
 static const LoomSample samples[] = {
   { .params = "hidden_size=4", .inputs = { "f32:T,B,3" } },
   { .params = "hidden_size=3 batch_first=true num_layers=2 bidirectional=true",
@@ -81,9 +63,9 @@ const LoomOp loom_op_lstm = {
   .inputs = inputs,
   .outputs = loom_op_port_recurrent_cell,
   .params = params,
-  .infer = infer,
-  .lower = lower,
-  .flops = flops,
+  .infer = loom_op_infer_recurrent,
+  .lower = loom_op_lower_recurrent,
+  .flops = loom_op_recurrent_flops,
   .samples = samples,
   .summary = loom_op_recurrent_summary,
 };

@@ -37,7 +37,7 @@ infer (LoomInfer *ctx)
   if (!loom_op_axes (ctx, "dim", loom_infer_input (ctx, 0)->shape.rank, &axes)
       || (isinf (order) && !loom_op_has_elements (ctx, axes)))
     return;
-  loom_op_infer_reduced (ctx, LOOM_F32);
+  loom_op_infer_reduced (ctx);
 }
 
 /* |x|^p with derivative 0 at 0, where it would be infinite for p < 1. */

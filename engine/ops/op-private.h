@@ -182,8 +182,10 @@ gboolean loom_op_has_elements (LoomInfer *ctx, guint32 axes);
 /* "dim" and "keepdim" of reductions, and their samples. */
 extern const LoomParamSpec loom_op_param_reduced[];
 extern const LoomSample loom_op_samples_reduced[];
-/* Input 0 without those dimensions; integers become `whole`. */
-void loom_op_infer_reduced (LoomInfer *ctx, LoomDType whole);
+/* Input 0 without those dimensions; integers become f32, or stay whole: i64, also for small ones and bools, as in
+ * PyTorch. */
+void loom_op_infer_reduced (LoomInfer *ctx);
+void loom_op_infer_reduced_whole (LoomInfer *ctx);
 /* The sums in the type of output 0, and the number of elements of each. */
 LoomValue loom_op_sums (LoomLower *ctx, double *count);
 /* Reduces x, in the type of output 0, along the dimensions of "dim". */

@@ -2,12 +2,6 @@
 #include "engine/ops/op-private.h"
 
 static void
-infer (LoomInfer *ctx)
-{
-  loom_op_infer_reduced (ctx, LOOM_I64);
-}
-
-static void
 lower (LoomLower *ctx)
 {
   loom_lower_output (ctx, 0, loom_op_reduce (ctx, LOOM_REDUCE_PROD, loom_op_operand (ctx, 0)));
@@ -26,7 +20,7 @@ const LoomOp loom_op_prod = {
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .params = loom_op_param_reduced,
-  .infer = infer,
+  .infer = loom_op_infer_reduced_whole,
   .lower = lower,
   .flops = loom_op_input_flops,
   .samples = loom_op_samples_reduced,

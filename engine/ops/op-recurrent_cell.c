@@ -43,16 +43,6 @@ static const LoomParamSpec params_of_rnn[] = { PARAMS,
                                                  .doc = "The activation of the new state." },
                                                { NULL } };
 
-static const LoomRecurrentCell *
-cell_of (const LoomInfer *ctx)
-{
-  const char *name = loom_infer_op (ctx)->name;
-
-  return g_str_equal (name, "lstm_cell")  ? &loom_recurrent_lstm
-         : g_str_equal (name, "gru_cell") ? &loom_recurrent_gru
-                                          : &loom_recurrent_rnn;
-}
-
 static gboolean
 check_state (LoomInfer *ctx, guint i, const char *port, const LoomShape *want)
 {
@@ -72,7 +62,7 @@ check_state (LoomInfer *ctx, guint i, const char *port, const LoomShape *want)
 static void
 infer (LoomInfer *ctx)
 {
-  const LoomRecurrentCell *cell = cell_of (ctx);
+  const LoomRecurrentCell *cell = loom_recurrent_cell (ctx);
   const LoomType *x = loom_infer_input (ctx, 0);
   gint64 hidden = loom_infer_int (ctx, "hidden_size"), gates = cell->gates * hidden, features;
   double bound = 1 / sqrt ((double)hidden);
@@ -119,7 +109,7 @@ static void
 lower (LoomLower *ctx)
 {
   const LoomInfer *infer_ctx = loom_lower_infer (ctx);
-  const LoomRecurrentCell *cell = cell_of (infer_ctx);
+  const LoomRecurrentCell *cell = loom_recurrent_cell (infer_ctx);
   LoomProgram *p = loom_lower_program (ctx);
   gint64 dims[LOOM_MAX_RANK];
   LoomValue x = loom_lower_input (ctx, 0), bias = loom_lower_weight (ctx, "bias_ih"), in[3];
@@ -153,7 +143,7 @@ static double
 flops (const LoomInfer *ctx)
 {
   const LoomShape *x = &loom_infer_input (ctx, 0)->shape;
-  double gates = cell_of (ctx)->gates * (double)loom_infer_int (ctx, "hidden_size");
+  double gates = loom_recurrent_cell (ctx)->gates * (double)loom_infer_int (ctx, "hidden_size");
 
   return (double)x->dim[0].coef * gates * (2 * (double)(x->dim[1].coef + loom_infer_int (ctx, "hidden_size")) + 4);
 }

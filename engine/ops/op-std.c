@@ -2,12 +2,6 @@
 #include "engine/ops/op-private.h"
 
 static void
-infer (LoomInfer *ctx)
-{
-  loom_op_infer_reduced (ctx, LOOM_F32);
-}
-
-static void
 lower (LoomLower *ctx)
 {
   loom_lower_output (ctx, 0, loom_op_root (loom_lower_program (ctx), loom_op_variance (ctx)));
@@ -27,7 +21,7 @@ const LoomOp loom_op_std = {
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .params = loom_op_param_variance,
-  .infer = infer,
+  .infer = loom_op_infer_reduced,
   .lower = lower,
   .flops = loom_op_input_flops,
   .samples = loom_op_samples_variance,

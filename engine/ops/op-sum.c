@@ -1,13 +1,6 @@
 /* Sum over all or some dimensions. */
 #include "engine/ops/op-private.h"
 
-/* Small integers and bools are summed in i64, as in PyTorch. */
-static void
-infer (LoomInfer *ctx)
-{
-  loom_op_infer_reduced (ctx, LOOM_I64);
-}
-
 static void
 lower (LoomLower *ctx)
 {
@@ -31,7 +24,7 @@ const LoomOp loom_op_sum = {
   .inputs = loom_op_port_input,
   .outputs = loom_op_port_out,
   .params = loom_op_param_reduced,
-  .infer = infer,
+  .infer = loom_op_infer_reduced_whole,
   .lower = lower,
   .flops = loom_op_input_flops,
   .samples = loom_op_samples_reduced,
