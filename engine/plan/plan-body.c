@@ -88,24 +88,6 @@ bind_calls (const PlanBody *b, LoomMessage *message)
   return status;
 }
 
-void
-plan_schedule_init (PlanSchedule *s, const LoomPlanDevice *device, guint most_bodies)
-{
-  s->device = device;
-  s->n_bodies = most_bodies;
-  s->body = g_new0 (PlanBody *, most_bodies + 1);
-  s->site = -1;
-}
-
-void
-plan_schedule_clear (PlanSchedule *s)
-{
-  for (guint k = 0; k < s->n_bodies; k++)
-    plan_body_free (s->body[k]);
-  g_free (s->body);
-  g_free (s->name);
-}
-
 LoomStatus
 plan_schedule_fix (PlanSchedule *s, char *scratch, LoomMessage *message)
 {
@@ -249,8 +231,8 @@ plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPla
   return b;
 }
 
-void
-plan_body_free (PlanBody *b)
+static void
+body_free (PlanBody *b)
 {
   if (b == NULL)
     return;
@@ -262,4 +244,22 @@ plan_body_free (PlanBody *b)
   g_free (b->calls);
   g_free (b->all_buffers);
   g_free (b);
+}
+
+void
+plan_schedule_init (PlanSchedule *s, const LoomPlanDevice *device, guint most_bodies)
+{
+  s->device = device;
+  s->n_bodies = most_bodies;
+  s->body = g_new0 (PlanBody *, most_bodies + 1);
+  s->site = -1;
+}
+
+void
+plan_schedule_clear (PlanSchedule *s)
+{
+  for (guint k = 0; k < s->n_bodies; k++)
+    body_free (s->body[k]);
+  g_free (s->body);
+  g_free (s->name);
 }

@@ -52,7 +52,6 @@ typedef struct
 /* Plans a program for one device. A node that requests another device is a fault. fixed_inputs: LoomPlanOptions. */
 PlanBody *plan_body_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
                          LoomProgram *program, guint fixed_inputs, GError **error);
-void plan_body_free (PlanBody *b);
 
 /* The root of a value of the plan. */
 guint plan_body_root (const PlanBody *b, guint value);

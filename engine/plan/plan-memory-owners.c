@@ -106,11 +106,11 @@ hold (LoomPlan *plan, const PlanStorage *s, LoomOwner owner)
   g_array_append_val (plan->holdings, holding);
 }
 
-/* Records the owners of the bytes that are alive at the peak. A block counts as its parts. */
-static void
-hold_peak (LoomPlan *plan, PlanGraph *g, guint device, int peak)
+/* By storage: the bytes of its parts, which a block counts as. (transfer full) */
+static gsize *
+bytes_of_parts (const PlanGraph *g)
 {
-  g_autofree gsize *parts = g_new0 (gsize, g->storages->len + 1);
+  gsize *parts = g_new0 (gsize, g->storages->len + 1);
 
   for (guint i = 0; i < g->storages->len; i++)
     {
@@ -119,6 +119,15 @@ hold_peak (LoomPlan *plan, PlanGraph *g, guint device, int peak)
       if (s->block >= 0)
         parts[s->block] += s->bytes;
     }
+  return parts;
+}
+
+/* Records the owners of the bytes that are alive at the peak. */
+static void
+hold_peak (LoomPlan *plan, PlanGraph *g, guint device, int peak)
+{
+  g_autofree gsize *parts = bytes_of_parts (g);
+
   for (guint i = 0; i < g->storages->len; i++)
     {
       const PlanStorage *s = &g_array_index (g->storages, PlanStorage, i);
@@ -132,20 +141,13 @@ hold_peak (LoomPlan *plan, PlanGraph *g, guint device, int peak)
     }
 }
 
-/* Records the storages of a device outside the slots. A block counts as its parts, which are all alive while it is. */
+/* Records the storages of a device outside the slots. The parts of a block are all alive while it is. */
 static void
 list_storages (LoomPlan *plan, PlanGraph *g, guint device)
 {
   const guint last = g->schedule->len > 0 ? g->schedule->len - 1 : 0;
-  g_autofree gsize *parts = g_new0 (gsize, g->storages->len + 1);
+  g_autofree gsize *parts = bytes_of_parts (g);
 
-  for (guint i = 0; i < g->storages->len; i++)
-    {
-      const PlanStorage *s = &g_array_index (g->storages, PlanStorage, i);
-
-      if (s->block >= 0)
-        parts[s->block] += s->bytes;
-    }
   for (guint i = 0; i < g->storages->len; i++)
     {
       const PlanStorage *s = &g_array_index (g->storages, PlanStorage, i);
