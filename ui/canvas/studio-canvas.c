@@ -12,6 +12,7 @@
 #include "ui/canvas/canvas-menu.h"
 #include "ui/canvas/canvas-pointer.h"
 #include "ui/canvas/canvas-scroll.h"
+#include "ui/charts/studio-type.h"
 #include "ui/scene/studio-routes.h"
 
 struct _StudioCanvas
@@ -306,13 +307,10 @@ studio_canvas_class_init (StudioCanvasClass *klass)
   widget_class->query_tooltip = studio_canvas_query_tooltip;
   widget_class->focus = studio_canvas_focus;
   widget_class->grab_focus = studio_canvas_grab_focus;
-  signals[SIGNAL_INSPECT] = g_signal_new ("inspect", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-  signals[SIGNAL_VIEW_CHANGED]
-      = g_signal_new ("view-changed", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-  signals[SIGNAL_STATUS]
-      = g_signal_new ("status", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
-  signals[SIGNAL_DESCRIBE]
-      = g_signal_new ("describe", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
+  signals[SIGNAL_INSPECT] = studio_signal_new ("inspect", type, 0);
+  signals[SIGNAL_VIEW_CHANGED] = studio_signal_new ("view-changed", type, 0);
+  signals[SIGNAL_STATUS] = studio_signal_new ("status", type, 1, G_TYPE_STRING);
+  signals[SIGNAL_DESCRIBE] = studio_signal_new ("describe", type, 1, G_TYPE_STRING);
   gtk_widget_class_set_css_name (widget_class, "studiocanvas");
   gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_LIST);
   canvas_commands_install (widget_class);

@@ -5,6 +5,7 @@
  * keys move a cursor along the curves and to their extremes, whose values are read aloud. */
 #include "ui/charts/studio-chart.h"
 #include "ui/charts/studio-text-scale.h"
+#include "ui/charts/studio-type.h"
 
 #include <adwaita.h>
 #include <glib/gi18n.h>
@@ -214,7 +215,6 @@ static void
 chart_dispose (GObject *object)
 {
   StudioChart *self = STUDIO_CHART (object);
-  g_signal_handlers_disconnect_by_data (adw_style_manager_get_default (), self);
   g_clear_pointer (&self->plot, studio_plot_free);
   g_clear_pointer (&self->label, g_free);
   g_clear_pointer (&self->description, g_free);
@@ -228,10 +228,8 @@ studio_chart_class_init (StudioChartClass *klass)
   G_OBJECT_CLASS (klass)->dispose = chart_dispose;
   widget_class->snapshot = chart_snapshot;
   widget_class->measure = chart_measure;
-  signals[PICKED] = g_signal_new ("picked", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                                  G_TYPE_NONE, 1, G_TYPE_DOUBLE);
-  signals[RELEASED]
-      = g_signal_new ("released", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  signals[PICKED] = studio_signal_new ("picked", G_TYPE_FROM_CLASS (klass), 1, G_TYPE_DOUBLE);
+  signals[RELEASED] = studio_signal_new ("released", G_TYPE_FROM_CLASS (klass), 0);
   gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
   gtk_widget_class_set_css_name (widget_class, "chart");
 }
@@ -254,7 +252,8 @@ studio_chart_init (StudioChart *self)
   g_signal_connect (drag, "drag-begin", G_CALLBACK (drag_begin_cb), self);
   g_signal_connect (drag, "drag-update", G_CALLBACK (drag_update_cb), self);
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (drag));
-  g_signal_connect_swapped (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self);
+  g_signal_connect_object (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self,
+                           G_CONNECT_SWAPPED);
 }
 
 StudioChart *

@@ -159,7 +159,6 @@ static void
 memory_bar_dispose (GObject *object)
 {
   StudioMemoryBar *self = STUDIO_MEMORY_BAR (object);
-  g_signal_handlers_disconnect_by_data (adw_style_manager_get_default (), self);
   g_clear_pointer (&self->device, g_free);
   g_clear_pointer (&self->words, g_free);
   G_OBJECT_CLASS (studio_memory_bar_parent_class)->dispose (object);
@@ -186,7 +185,8 @@ static void
 studio_memory_bar_init (StudioMemoryBar *self)
 {
   self->device = g_strdup ("");
-  g_signal_connect_swapped (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self);
+  g_signal_connect_object (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self,
+                           G_CONNECT_SWAPPED);
   clear (self);
 }
 

@@ -5,6 +5,8 @@
 
 #include <gtk/gtk.h>
 
+#include "ui/charts/studio-type.h"
+
 /* STUDIO_TEMPLATE (klass, "studio-disk-bar.ui"); */
 #define STUDIO_TEMPLATE(klass, file)                                                                                   \
   gtk_widget_class_set_template_from_resource (GTK_WIDGET_CLASS (klass), "/org/gradloom/Studio/" file)

@@ -99,8 +99,6 @@ studio_history_dispose (GObject *object)
 {
   StudioHistory *self = STUDIO_HISTORY (object);
 
-  if (self->document != NULL)
-    g_signal_handlers_disconnect_by_data (self->document, self);
   g_clear_object (&self->document);
   G_OBJECT_CLASS (studio_history_parent_class)->dispose (object);
 }
@@ -125,8 +123,8 @@ studio_history_new (StudioDocument *document)
 
   self->document = g_object_ref (document);
   self->position = studio_document_history_position (document);
-  g_signal_connect (document, "history-changed", G_CALLBACK (history_changed_cb), self);
-  g_signal_connect_swapped (document, "changed", G_CALLBACK (changed_cb), self);
-  g_signal_connect_swapped (document, "file-changed", G_CALLBACK (file_changed_cb), self);
+  g_signal_connect_object (document, "history-changed", G_CALLBACK (history_changed_cb), self, 0);
+  g_signal_connect_object (document, "changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (document, "file-changed", G_CALLBACK (file_changed_cb), self, G_CONNECT_SWAPPED);
   return self;
 }

@@ -7,6 +7,7 @@
 
 #include "ui/charts/confusion-drawing.h"
 #include "ui/charts/studio-text-scale.h"
+#include "ui/charts/studio-type.h"
 #include "ui/scene/studio-format.h"
 
 struct _StudioConfusion
@@ -285,7 +286,6 @@ confusion_dispose (GObject *object)
 {
   StudioConfusion *self = STUDIO_CONFUSION (object);
 
-  g_signal_handlers_disconnect_by_data (adw_style_manager_get_default (), self);
   g_clear_pointer (&self->is, loom_confusion_free);
   g_clear_pointer (&self->names, g_strfreev);
   g_clear_pointer (&self->description, g_free);
@@ -304,8 +304,7 @@ studio_confusion_class_init (StudioConfusionClass *klass)
   widget_class->query_tooltip = confusion_query_tooltip;
   gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
   gtk_widget_class_set_css_name (widget_class, "confusion");
-  opened_signal = g_signal_new ("opened", STUDIO_TYPE_CONFUSION, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 2,
-                                G_TYPE_UINT, G_TYPE_UINT);
+  opened_signal = studio_signal_new ("opened", STUDIO_TYPE_CONFUSION, 2, G_TYPE_UINT, G_TYPE_UINT);
 }
 
 static void
@@ -322,7 +321,8 @@ studio_confusion_init (StudioConfusion *self)
   gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);
   gtk_widget_set_has_tooltip (GTK_WIDGET (self), TRUE);
   gtk_widget_set_direction (GTK_WIDGET (self), GTK_TEXT_DIR_LTR);
-  g_signal_connect_swapped (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self);
+  g_signal_connect_object (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self,
+                           G_CONNECT_SWAPPED);
   update (self);
 }
 

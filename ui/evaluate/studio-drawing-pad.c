@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "ui/charts/studio-text-scale.h"
+#include "ui/charts/studio-type.h"
 
 #define SIDE 150
 #define PEN  24.0 /* pixels of the side per radius of the pen */
@@ -207,8 +208,7 @@ studio_drawing_pad_class_init (StudioDrawingPadClass *klass)
   widget_class->measure = pad_measure;
   gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
   gtk_widget_class_set_css_name (widget_class, "drawingpad");
-  drawn_signal
-      = g_signal_new ("drawn", STUDIO_TYPE_DRAWING_PAD, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  drawn_signal = studio_signal_new ("drawn", STUDIO_TYPE_DRAWING_PAD, 0);
 }
 
 static void

@@ -167,7 +167,6 @@ chart_dispose (GObject *object)
 {
   StudioEvalChart *self = STUDIO_EVAL_CHART (object);
 
-  g_signal_handlers_disconnect_by_data (adw_style_manager_get_default (), self);
   g_clear_object (&self->model);
   g_clear_pointer (&self->description, g_free);
   G_OBJECT_CLASS (studio_eval_chart_parent_class)->dispose (object);
@@ -200,7 +199,8 @@ studio_eval_chart_init (StudioEvalChart *self)
   gtk_widget_set_focusable (GTK_WIDGET (self), TRUE);
   gtk_widget_set_has_tooltip (GTK_WIDGET (self), TRUE);
   gtk_widget_set_direction (GTK_WIDGET (self), GTK_TEXT_DIR_LTR);
-  g_signal_connect_swapped (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self);
+  g_signal_connect_object (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self,
+                           G_CONNECT_SWAPPED);
 }
 
 GtkWidget *

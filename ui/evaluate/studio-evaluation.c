@@ -7,6 +7,8 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
+#include "ui/charts/studio-type.h"
+
 #define POLL_MS 250
 #define PAGE    G_MAXUINT /* after the part of a page nothing follows */
 
@@ -757,8 +759,7 @@ studio_evaluation_class_init (StudioEvaluationClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = evaluation_dispose;
   G_OBJECT_CLASS (klass)->finalize = evaluation_finalize;
-  changed_signal
-      = g_signal_new ("changed", STUDIO_TYPE_EVALUATION, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  changed_signal = studio_signal_new ("changed", STUDIO_TYPE_EVALUATION, 0);
 }
 
 static void

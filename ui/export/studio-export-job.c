@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "ui/charts/studio-type.h"
 #include "ui/scene/studio-scene.h"
 #include "ui/worker/studio-planner.h"
 #include "ui/worker/studio-worker.h"
@@ -402,10 +403,8 @@ static void
 studio_export_job_class_init (StudioExportJobClass *klass)
 {
   G_OBJECT_CLASS (klass)->finalize = export_job_finalize;
-  signals[PROGRESS] = g_signal_new ("progress", STUDIO_TYPE_EXPORT_JOB, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                                    G_TYPE_NONE, 1, G_TYPE_DOUBLE);
-  signals[ENDED] = g_signal_new ("ended", STUDIO_TYPE_EXPORT_JOB, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE,
-                                 1, G_TYPE_STRING);
+  signals[PROGRESS] = studio_signal_new ("progress", STUDIO_TYPE_EXPORT_JOB, 1, G_TYPE_DOUBLE);
+  signals[ENDED] = studio_signal_new ("ended", STUDIO_TYPE_EXPORT_JOB, 1, G_TYPE_STRING);
 }
 
 static void

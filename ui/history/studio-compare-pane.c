@@ -169,8 +169,6 @@ studio_compare_pane_dispose (GObject *object)
   StudioComparePane *self = STUDIO_COMPARE_PANE (object);
 
   g_clear_handle_id (&self->fill, g_source_remove);
-  if (self->comparison != NULL)
-    g_signal_handlers_disconnect_by_data (self->comparison, self);
   g_clear_object (&self->comparison);
   g_clear_pointer (&self->shown, g_free);
   G_OBJECT_CLASS (studio_compare_pane_parent_class)->dispose (object);
@@ -180,10 +178,8 @@ static void
 studio_compare_pane_class_init (StudioComparePaneClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = studio_compare_pane_dispose;
-  signals[FOLLOW] = g_signal_new ("follow", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                                  G_TYPE_NONE, 1, G_TYPE_POINTER);
-  signals[CLOSE]
-      = g_signal_new ("close", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  signals[FOLLOW] = studio_signal_new ("follow", G_TYPE_FROM_CLASS (klass), 1, G_TYPE_POINTER);
+  signals[CLOSE] = studio_signal_new ("close", G_TYPE_FROM_CLASS (klass), 0);
   gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "comparepane");
   STUDIO_TEMPLATE (klass, "studio-compare-pane.ui");
   STUDIO_TEMPLATE_CHILDREN (klass, StudioComparePane, head, totals, open, list);
@@ -208,7 +204,7 @@ studio_compare_pane_new (StudioComparison *comparison, const char *action, const
   gtk_button_set_label (GTK_BUTTON (self->open), label);
   gtk_actionable_set_action_name (GTK_ACTIONABLE (self->open), action);
   gtk_widget_set_visible (self->open, action != NULL);
-  g_signal_connect_swapped (comparison, "changed", G_CALLBACK (changed_cb), self);
+  g_signal_connect_object (comparison, "changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
   fill_cb (self);
   return self;
 }

@@ -22,7 +22,7 @@ struct _StudioHistoryPane
   char *words;
 };
 
-G_DEFINE_FINAL_TYPE (StudioHistoryPane, studio_history_pane, GTK_TYPE_WIDGET)
+STUDIO_DEFINE_TYPE (StudioHistoryPane, studio_history_pane, GTK_TYPE_WIDGET)
 
 static guint compare_signal;
 
@@ -249,8 +249,6 @@ studio_history_pane_dispose (GObject *object)
   GtkWidget *child;
 
   g_clear_handle_id (&self->follow, g_source_remove);
-  if (self->history != NULL)
-    g_signal_handlers_disconnect_by_data (self->history, self);
   while ((child = gtk_widget_get_first_child (GTK_WIDGET (self))) != NULL)
     gtk_widget_unparent (child);
   g_clear_object (&self->selection);
@@ -264,15 +262,9 @@ static void
 studio_history_pane_class_init (StudioHistoryPaneClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = studio_history_pane_dispose;
-  compare_signal = g_signal_new ("compare", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                                 G_TYPE_NONE, 1, G_TYPE_UINT);
+  compare_signal = studio_signal_new ("compare", G_TYPE_FROM_CLASS (klass), 1, G_TYPE_UINT);
   gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
   gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "historypane");
-}
-
-static void
-studio_history_pane_init (StudioHistoryPane *self)
-{
 }
 
 StudioHistoryPane *
@@ -294,8 +286,8 @@ studio_history_pane_new (StudioDocument *document)
   gtk_scrolled_window_set_policy (GTK_SCROLLED_WINDOW (scroller), GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC);
   gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scroller), self->view);
   gtk_widget_set_parent (scroller, GTK_WIDGET (self));
-  g_signal_connect_swapped (self->history, "marks-changed", G_CALLBACK (follow_soon), self);
-  g_signal_connect_swapped (self->history, "items-changed", G_CALLBACK (follow_soon), self);
+  g_signal_connect_object (self->history, "marks-changed", G_CALLBACK (follow_soon), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->history, "items-changed", G_CALLBACK (follow_soon), self, G_CONNECT_SWAPPED);
   g_signal_connect_swapped (self->view, "map", G_CALLBACK (follow_soon), self);
   follow_soon (self);
   return self;

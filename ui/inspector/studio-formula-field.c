@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "ui/charts/studio-type.h"
+
 struct _StudioFormulaField
 {
   GtkWidget parent_instance;
@@ -203,10 +205,8 @@ static void
 studio_formula_field_class_init (StudioFormulaFieldClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = studio_formula_field_dispose;
-  signals[CHANGED]
-      = g_signal_new ("changed", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-  signals[DONE]
-      = g_signal_new ("done", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  signals[CHANGED] = studio_signal_new ("changed", G_TYPE_FROM_CLASS (klass), 0);
+  signals[DONE] = studio_signal_new ("done", G_TYPE_FROM_CLASS (klass), 0);
   GTK_WIDGET_CLASS (klass)->get_request_mode = studio_formula_field_get_request_mode;
   GTK_WIDGET_CLASS (klass)->measure = studio_formula_field_measure;
   GTK_WIDGET_CLASS (klass)->size_allocate = studio_formula_field_size_allocate;

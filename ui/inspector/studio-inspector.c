@@ -5,6 +5,7 @@
 #include <adwaita.h>
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-type.h"
 #include "ui/document/studio-document-net.h"
 #include "ui/inspector/studio-formula-field.h"
 
@@ -15,17 +16,12 @@ enum
   WALK_MS = 120 /* selections in faster succession are of a held key, which repeats every 30 to 50 ms */
 };
 
-enum
-{
-  LEFT,
-  N_SIGNALS
-};
-static guint signals[N_SIGNALS];
+static guint left_signal;
 
 void
 inspector_return_focus (StudioInspector *self)
 {
-  g_signal_emit (self, signals[LEFT], 0);
+  g_signal_emit (self, left_signal, 0);
 }
 
 static gboolean
@@ -289,10 +285,8 @@ studio_inspector_class_init (StudioInspectorClass *klass)
   G_OBJECT_CLASS (klass)->dispose = studio_inspector_dispose;
   G_OBJECT_CLASS (klass)->finalize = studio_inspector_finalize;
   /* Returns the focus to the widget that had it before the field. */
-  signals[LEFT]
-      = g_signal_new ("left", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-  g_signal_new ("sweep", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 3,
-                G_TYPE_UINT64, G_TYPE_STRING, G_TYPE_STRV);
+  left_signal = studio_signal_new ("left", G_TYPE_FROM_CLASS (klass), 0);
+  studio_signal_new ("sweep", G_TYPE_FROM_CLASS (klass), 3, G_TYPE_UINT64, G_TYPE_STRING, G_TYPE_STRV);
   gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
   gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "studioinspector");
 }

@@ -237,8 +237,6 @@ studio_lesson_editor_dispose (GObject *object)
 {
   StudioLessonEditor *self = STUDIO_LESSON_EDITOR (object);
 
-  if (self->lesson != NULL)
-    g_signal_handlers_disconnect_by_data (self->lesson, self);
   g_clear_object (&self->lesson);
   g_clear_object (&self->document);
   G_OBJECT_CLASS (studio_lesson_editor_parent_class)->dispose (object);
@@ -256,8 +254,7 @@ studio_lesson_editor_class_init (StudioLessonEditorClass *klass)
   STUDIO_TEMPLATE_CALLBACKS (klass, entry_cb, text_cb, selection_cb, add_page_cb, remove_page_cb, move_page_cb, back_cb,
                              next_cb, done_cb);
   gtk_widget_class_set_css_name (widget_class, "lessoneditor");
-  done_signal
-      = g_signal_new ("done", STUDIO_TYPE_LESSON_EDITOR, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  done_signal = studio_signal_new ("done", STUDIO_TYPE_LESSON_EDITOR, 0);
 }
 
 static void
@@ -273,8 +270,8 @@ studio_lesson_editor_new (StudioDocument *document, StudioLesson *lesson)
 
   self->document = g_object_ref (document);
   self->lesson = g_object_ref (lesson);
-  g_signal_connect_swapped (lesson, "lessons-changed", G_CALLBACK (fill), self);
-  g_signal_connect_swapped (lesson, "page-changed", G_CALLBACK (fill), self);
+  g_signal_connect_object (lesson, "lessons-changed", G_CALLBACK (fill), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (lesson, "page-changed", G_CALLBACK (fill), self, G_CONNECT_SWAPPED);
   fill (self);
   return self;
 }

@@ -512,10 +512,6 @@ studio_lesson_pane_dispose (GObject *object)
   StudioLessonPane *self = STUDIO_LESSON_PANE (object);
 
   g_clear_handle_id (&self->hint_timer, g_source_remove);
-  if (self->lesson != NULL)
-    g_signal_handlers_disconnect_by_data (self->lesson, self);
-  if (self->document != NULL)
-    g_signal_handlers_disconnect_by_data (self->document, self);
   g_clear_object (&self->lesson);
   g_clear_object (&self->document);
   g_clear_pointer (&self->ticks, g_ptr_array_unref);
@@ -537,10 +533,8 @@ studio_lesson_pane_class_init (StudioLessonPaneClass *klass)
   gtk_widget_class_install_action (widget_class, "lesson.start-again", NULL, start_again_cb);
   gtk_widget_class_install_action (widget_class, "lesson.edit", NULL, edit_cb);
   gtk_widget_class_install_action (widget_class, "lesson.hand-in", NULL, hand_in_cb);
-  hand_in_signal
-      = g_signal_new ("hand-in", STUDIO_TYPE_LESSON_PANE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-  follow_signal = g_signal_new ("follow", STUDIO_TYPE_LESSON_PANE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE,
-                                1, G_TYPE_STRING);
+  hand_in_signal = studio_signal_new ("hand-in", STUDIO_TYPE_LESSON_PANE, 0);
+  follow_signal = studio_signal_new ("follow", STUDIO_TYPE_LESSON_PANE, 1, G_TYPE_STRING);
 }
 
 static void
@@ -558,10 +552,10 @@ studio_lesson_pane_new (StudioDocument *document, StudioLesson *lesson)
 
   self->document = g_object_ref (document);
   self->lesson = g_object_ref (lesson);
-  g_signal_connect_swapped (lesson, "lessons-changed", G_CALLBACK (show_lesson), self);
-  g_signal_connect_swapped (lesson, "page-changed", G_CALLBACK (show_page), self);
-  g_signal_connect_swapped (lesson, "progress", G_CALLBACK (show_progress), self);
-  g_signal_connect_swapped (document, "changed", G_CALLBACK (changed_cb), self);
+  g_signal_connect_object (lesson, "lessons-changed", G_CALLBACK (show_lesson), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (lesson, "page-changed", G_CALLBACK (show_page), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (lesson, "progress", G_CALLBACK (show_progress), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (document, "changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
   show_lesson (self);
   return self;
 }

@@ -486,10 +486,6 @@ studio_lesson_dispose (GObject *object)
 {
   StudioLesson *self = STUDIO_LESSON (object);
 
-  if (self->document != NULL)
-    g_signal_handlers_disconnect_by_data (self->document, self);
-  if (self->run != NULL)
-    g_signal_handlers_disconnect_by_data (self->run, self);
   g_clear_object (&self->document);
   g_clear_object (&self->run);
   g_clear_pointer (&self->lessons, g_ptr_array_unref);
@@ -525,10 +521,10 @@ studio_lesson_new (StudioDocument *document, StudioRun *run)
 
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
-  g_signal_connect_swapped (document, "changed", G_CALLBACK (changed_cb), self);
-  g_signal_connect_swapped (document, "net-changed", G_CALLBACK (evaluate), self);
-  g_signal_connect_swapped (document, "selection-changed", G_CALLBACK (evaluate), self);
-  g_signal_connect_swapped (run, "numbers", G_CALLBACK (evaluate), self);
-  g_signal_connect_swapped (run, "state-changed", G_CALLBACK (evaluate), self);
+  g_signal_connect_object (document, "changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (document, "net-changed", G_CALLBACK (evaluate), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (document, "selection-changed", G_CALLBACK (evaluate), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (run, "numbers", G_CALLBACK (evaluate), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (run, "state-changed", G_CALLBACK (evaluate), self, G_CONNECT_SWAPPED);
   return self;
 }

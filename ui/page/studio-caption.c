@@ -117,8 +117,7 @@ studio_caption_fit_notes (StudioCaption *self, int height)
 static void
 studio_caption_class_init (StudioCaptionClass *klass)
 {
-  follow_signal = g_signal_new ("follow", STUDIO_TYPE_CAPTION, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
-                                G_TYPE_STRING);
+  follow_signal = studio_signal_new ("follow", STUDIO_TYPE_CAPTION, 1, G_TYPE_STRING);
   STUDIO_TEMPLATE (klass, "studio-caption.ui");
   STUDIO_TEMPLATE_CHILDREN (klass, StudioCaption, label, note_scroller, notes);
 }

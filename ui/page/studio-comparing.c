@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/charts/studio-type.h"
 #include "ui/document/studio-document-history.h"
 #include "ui/history/studio-compare-pane.h"
 #include "ui/page/selected-node.h"
@@ -25,7 +26,7 @@ struct _StudioComparing
   GtkFileChooserNative *chooser;
 };
 
-G_DEFINE_FINAL_TYPE (StudioComparing, studio_comparing, G_TYPE_OBJECT)
+STUDIO_DEFINE_TYPE (StudioComparing, studio_comparing, G_TYPE_OBJECT)
 
 static guint changed_signal;
 
@@ -195,13 +196,7 @@ static void
 studio_comparing_class_init (StudioComparingClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = comparing_dispose;
-  changed_signal
-      = g_signal_new ("changed", STUDIO_TYPE_COMPARING, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-}
-
-static void
-studio_comparing_init (StudioComparing *self)
-{
+  changed_signal = studio_signal_new ("changed", STUDIO_TYPE_COMPARING, 0);
 }
 
 StudioComparing *

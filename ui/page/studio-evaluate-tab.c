@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-type.h"
 #include "ui/evaluate/studio-evaluate-pane.h"
 
 #define PAGE "evaluate"
@@ -16,7 +17,7 @@ struct _StudioEvaluateTab
   GtkWidget *pane; /* NULL: it is not there */
 };
 
-G_DEFINE_FINAL_TYPE (StudioEvaluateTab, studio_evaluate_tab, G_TYPE_OBJECT)
+STUDIO_DEFINE_TYPE (StudioEvaluateTab, studio_evaluate_tab, G_TYPE_OBJECT)
 
 static void
 show (StudioEvaluateTab *self, const char *view)
@@ -81,11 +82,6 @@ static void
 studio_evaluate_tab_class_init (StudioEvaluateTabClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = evaluate_tab_dispose;
-}
-
-static void
-studio_evaluate_tab_init (StudioEvaluateTab *self)
-{
 }
 
 StudioEvaluateTab *

@@ -297,8 +297,6 @@ static void
 fault_list_dispose (GObject *object)
 {
   StudioFaultList *self = STUDIO_FAULT_LIST (object);
-  if (self->document != NULL)
-    g_signal_handlers_disconnect_by_data (self->document, self);
   g_clear_object (&self->document);
   g_clear_object (&self->canvas);
   G_OBJECT_CLASS (studio_fault_list_parent_class)->dispose (object);
@@ -340,7 +338,7 @@ studio_fault_list_new (StudioDocument *document, StudioCanvas *canvas, GtkWidget
   /* A popover is as narrow as its content permits, and a label that wraps may be one word wide. */
   gtk_widget_set_size_request (adw_bin_get_child (ADW_BIN (self)), (int)(FAULTS_WIDTH * studio_text_scale (toasts)),
                                -1);
-  g_signal_connect_swapped (document, "net-changed", G_CALLBACK (update), self);
+  g_signal_connect_object (document, "net-changed", G_CALLBACK (update), self, G_CONNECT_SWAPPED);
   update (self);
   return self;
 }

@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-type.h"
 #include "ui/scene/studio-format.h"
 
 struct _StudioGuard
@@ -15,7 +16,7 @@ struct _StudioGuard
   StudioRunQueue *queue; /* NULL: not set yet */
 };
 
-G_DEFINE_FINAL_TYPE (StudioGuard, studio_guard, G_TYPE_OBJECT)
+STUDIO_DEFINE_TYPE (StudioGuard, studio_guard, G_TYPE_OBJECT)
 
 gboolean
 studio_guard_would_lose (StudioGuard *self)
@@ -272,11 +273,6 @@ static void
 studio_guard_class_init (StudioGuardClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = guard_dispose;
-}
-
-static void
-studio_guard_init (StudioGuard *self)
-{
 }
 
 StudioGuard *

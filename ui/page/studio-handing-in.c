@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/runs/loom-hand-in.h"
+#include "ui/charts/studio-type.h"
 #include "ui/shell/studio-toasts.h"
 
 struct _StudioHandingIn
@@ -19,7 +20,7 @@ struct _StudioHandingIn
   GtkFileChooserNative *chooser;
 };
 
-G_DEFINE_FINAL_TYPE (StudioHandingIn, studio_handing_in, G_TYPE_OBJECT)
+STUDIO_DEFINE_TYPE (StudioHandingIn, studio_handing_in, G_TYPE_OBJECT)
 
 static gboolean
 has_run (StudioHandingIn *self)
@@ -158,11 +159,6 @@ static void
 studio_handing_in_class_init (StudioHandingInClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = studio_handing_in_dispose;
-}
-
-static void
-studio_handing_in_init (StudioHandingIn *self)
-{
 }
 
 StudioHandingIn *

@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-type.h"
 #include "ui/lesson/studio-lesson-pane.h"
 #include "ui/shell/studio-toasts.h"
 
@@ -20,7 +21,7 @@ struct _StudioLessonTab
   const char *title; /* of the tab; NULL: it is not there */
 };
 
-G_DEFINE_FINAL_TYPE (StudioLessonTab, studio_lesson_tab, G_TYPE_OBJECT)
+STUDIO_DEFINE_TYPE (StudioLessonTab, studio_lesson_tab, G_TYPE_OBJECT)
 
 static guint hand_in_signal;
 
@@ -118,13 +119,7 @@ static void
 studio_lesson_tab_class_init (StudioLessonTabClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = lesson_tab_dispose;
-  hand_in_signal
-      = g_signal_new ("hand-in", STUDIO_TYPE_LESSON_TAB, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-}
-
-static void
-studio_lesson_tab_init (StudioLessonTab *self)
-{
+  hand_in_signal = studio_signal_new ("hand-in", STUDIO_TYPE_LESSON_TAB, 0);
 }
 
 StudioLessonTab *

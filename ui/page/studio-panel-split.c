@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 
 #include "ui/charts/studio-text-scale.h"
+#include "ui/charts/studio-type.h"
 
 #define PANEL_HEIGHT 240
 #define PANEL_SHARE  0.45
@@ -21,7 +22,7 @@ struct _StudioPanelSplit
   gboolean presenting;
 };
 
-G_DEFINE_FINAL_TYPE (StudioPanelSplit, studio_panel_split, G_TYPE_OBJECT)
+STUDIO_DEFINE_TYPE (StudioPanelSplit, studio_panel_split, G_TYPE_OBJECT)
 
 enum
 {
@@ -128,11 +129,6 @@ studio_panel_split_class_init (StudioPanelSplitClass *klass)
   for (guint i = 0; i < N_SIGNALS; i++)
     signals[i] = g_signal_new (((const char *const[]){ "changed", "shown" })[i], STUDIO_TYPE_PANEL_SPLIT,
                                G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-}
-
-static void
-studio_panel_split_init (StudioPanelSplit *self)
-{
 }
 
 StudioPanelSplit *

@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-type.h"
 #include "ui/page/caption-text.h"
 #include "ui/page/graph-walk.h"
 #include "ui/present/studio-slide-show.h"
@@ -15,7 +16,7 @@ struct _StudioPresentation
   gboolean on;
 };
 
-G_DEFINE_FINAL_TYPE (StudioPresentation, studio_presentation, G_TYPE_OBJECT)
+STUDIO_DEFINE_TYPE (StudioPresentation, studio_presentation, G_TYPE_OBJECT)
 
 enum
 {
@@ -376,11 +377,6 @@ studio_presentation_class_init (StudioPresentationClass *klass)
   for (guint i = 0; i < N_SIGNALS; i++)
     signals[i] = g_signal_new (((const char *const[]){ "changed", "step", "learning-rate" })[i],
                                STUDIO_TYPE_PRESENTATION, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-}
-
-static void
-studio_presentation_init (StudioPresentation *self)
-{
 }
 
 StudioPresentation *

@@ -229,8 +229,7 @@ studio_proposal_bar_class_init (StudioProposalBarClass *klass)
   G_OBJECT_CLASS (klass)->get_property = proposal_bar_get_property;
   properties[PROP_SHOWN] = g_param_spec_boolean ("shown", NULL, NULL, FALSE, G_PARAM_READABLE | G_PARAM_STATIC_STRINGS);
   g_object_class_install_properties (G_OBJECT_CLASS (klass), N_PROPERTIES, properties);
-  say_signal = g_signal_new ("say", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
-                             G_TYPE_STRING);
+  say_signal = studio_signal_new ("say", G_TYPE_FROM_CLASS (klass), 1, G_TYPE_STRING);
   STUDIO_TEMPLATE (klass, "studio-proposal-bar.ui");
   STUDIO_TEMPLATE_CHILDREN (klass, StudioProposalBar, revealer, notice, label, reason, show, gradients, accept);
 }

@@ -67,8 +67,7 @@ static void
 studio_rate_card_class_init (StudioRateCardClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = rate_card_dispose;
-  entered_signal = g_signal_new ("entered", STUDIO_TYPE_RATE_CARD, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE,
-                                 1, G_TYPE_DOUBLE);
+  entered_signal = studio_signal_new ("entered", STUDIO_TYPE_RATE_CARD, 1, G_TYPE_DOUBLE);
   STUDIO_TEMPLATE (klass, "studio-rate-card.ui");
   STUDIO_TEMPLATE_CHILDREN (klass, StudioRateCard, entry);
   STUDIO_TEMPLATE_CALLBACKS (klass, activate_cb);

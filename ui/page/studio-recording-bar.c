@@ -301,8 +301,7 @@ studio_recording_bar_class_init (StudioRecordingBarClass *klass)
   STUDIO_TEMPLATE_CHILDREN (klass, StudioRecordingBar, revealer, caption, recording, play, clock, scale, speed, note,
                             time);
   STUDIO_TEMPLATE_CALLBACKS (klass, play_cb, change_cb, note_cb, stop_cb);
-  say_signal = g_signal_new ("say", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
-                             G_TYPE_STRING);
+  say_signal = studio_signal_new ("say", G_TYPE_FROM_CLASS (klass), 1, G_TYPE_STRING);
 }
 
 static void

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ui/charts/studio-type.h"
 #include "ui/document/studio-document-origin.h"
 #include "ui/document/studio-document-run.h"
 #include "ui/page/run-settings.h"
@@ -22,7 +23,7 @@ struct _StudioRunner
   gint64 back;           /* the step to go back to when the run has stopped; 0: none */
 };
 
-G_DEFINE_FINAL_TYPE (StudioRunner, studio_runner, G_TYPE_OBJECT)
+STUDIO_DEFINE_TYPE (StudioRunner, studio_runner, G_TYPE_OBJECT)
 
 enum
 {
@@ -556,8 +557,6 @@ runner_dispose (GObject *object)
 {
   StudioRunner *self = STUDIO_RUNNER (object);
   g_clear_handle_id (&self->elsewhere_timer, g_source_remove);
-  if (self->run != NULL)
-    g_signal_handlers_disconnect_by_data (self->run, self);
   g_clear_object (&self->run);
   g_clear_object (&self->document);
   G_OBJECT_CLASS (studio_runner_parent_class)->dispose (object);
@@ -572,11 +571,6 @@ studio_runner_class_init (StudioRunnerClass *klass)
                                STUDIO_TYPE_RUNNER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
 }
 
-static void
-studio_runner_init (StudioRunner *self)
-{
-}
-
 StudioRunner *
 studio_runner_new (StudioDocument *document, StudioRun *run, GtkWidget *toasts, StudioQuestions *questions)
 {
@@ -586,8 +580,8 @@ studio_runner_new (StudioDocument *document, StudioRun *run, GtkWidget *toasts, 
   self->toasts = toasts;
   self->questions = questions;
   g_signal_connect (run, "begun-on-host", G_CALLBACK (studio_run_attach_begun), NULL);
-  g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
-  g_signal_connect (run, "problem", G_CALLBACK (problem_cb), self);
-  g_signal_connect (run, "attached", G_CALLBACK (attached_cb), self);
+  g_signal_connect_object (run, "state-changed", G_CALLBACK (state_cb), self, 0);
+  g_signal_connect_object (run, "problem", G_CALLBACK (problem_cb), self, 0);
+  g_signal_connect_object (run, "attached", G_CALLBACK (attached_cb), self, 0);
   return self;
 }

@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-type.h"
 #include "ui/page/open-documents.h"
 #include "ui/shell/studio-toasts.h"
 #include "ui/start/studio-files.h"
@@ -16,7 +17,7 @@ struct _StudioSaver
   GtkFileChooserNative *chooser;
 };
 
-G_DEFINE_FINAL_TYPE (StudioSaver, studio_saver, G_TYPE_OBJECT)
+STUDIO_DEFINE_TYPE (StudioSaver, studio_saver, G_TYPE_OBJECT)
 
 static guint commit_signal;
 
@@ -308,12 +309,7 @@ static void
 studio_saver_class_init (StudioSaverClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = saver_dispose;
-  commit_signal = g_signal_new ("commit", STUDIO_TYPE_SAVER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-}
-
-static void
-studio_saver_init (StudioSaver *self)
-{
+  commit_signal = studio_signal_new ("commit", STUDIO_TYPE_SAVER, 0);
 }
 
 StudioSaver *

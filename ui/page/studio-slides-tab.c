@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-type.h"
 #include "ui/present/studio-slide-show.h"
 #include "ui/present/studio-slides-pane.h"
 
@@ -19,7 +20,7 @@ struct _StudioSlidesTab
   gboolean is_added;
 };
 
-G_DEFINE_FINAL_TYPE (StudioSlidesTab, studio_slides_tab, G_TYPE_OBJECT)
+STUDIO_DEFINE_TYPE (StudioSlidesTab, studio_slides_tab, G_TYPE_OBJECT)
 
 static void
 add_page (StudioSlidesTab *self)
@@ -69,11 +70,6 @@ static void
 studio_slides_tab_class_init (StudioSlidesTabClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = slides_tab_dispose;
-}
-
-static void
-studio_slides_tab_init (StudioSlidesTab *self)
-{
 }
 
 StudioSlidesTab *

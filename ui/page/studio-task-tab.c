@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-type.h"
 #include "ui/run/studio-task-pane.h"
 
 #define PAGE "task"
@@ -19,7 +20,7 @@ struct _StudioTaskTab
   GtkWidget *pane, *on_stage; /* NULL: they are not there */
 };
 
-G_DEFINE_FINAL_TYPE (StudioTaskTab, studio_task_tab, G_TYPE_OBJECT)
+STUDIO_DEFINE_TYPE (StudioTaskTab, studio_task_tab, G_TYPE_OBJECT)
 
 static void
 add_page (StudioTaskTab *self)
@@ -130,11 +131,6 @@ static void
 studio_task_tab_class_init (StudioTaskTabClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = task_tab_dispose;
-}
-
-static void
-studio_task_tab_init (StudioTaskTab *self)
-{
 }
 
 StudioTaskTab *

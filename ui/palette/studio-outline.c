@@ -46,8 +46,7 @@ static void
 studio_outline_row_class_init (StudioOutlineRowClass *klass)
 {
   G_OBJECT_CLASS (klass)->finalize = studio_outline_row_finalize;
-  renumbered_signal
-      = g_signal_new ("renumbered", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  renumbered_signal = studio_signal_new ("renumbered", G_TYPE_FROM_CLASS (klass), 0);
 }
 
 static void
@@ -375,8 +374,7 @@ static void
 studio_outline_class_init (StudioOutlineClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = studio_outline_dispose;
-  activated_signal = g_signal_new ("activated", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                                   G_TYPE_NONE, 1, G_TYPE_STRING);
+  activated_signal = studio_signal_new ("activated", G_TYPE_FROM_CLASS (klass), 1, G_TYPE_STRING);
   gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "studiooutline");
   STUDIO_TEMPLATE (klass, "studio-outline.ui");
   STUDIO_TEMPLATE_CHILDREN (klass, StudioOutline, entry, view);

@@ -436,8 +436,6 @@ studio_palette_dispose (GObject *object)
 {
   StudioPalette *self = STUDIO_PALETTE (object);
 
-  if (self->document != NULL)
-    g_signal_handlers_disconnect_by_data (self->document, self);
   /* The list outlives the words, and the removal of its rows asks for their headers. */
   gtk_list_box_set_header_func (GTK_LIST_BOX (self->list), NULL, NULL, NULL);
   g_clear_weak_pointer (&self->canvas);
@@ -485,7 +483,7 @@ studio_palette_new (StudioDocument *document, StudioCanvas *canvas)
 
   self->document = g_object_ref (document);
   g_set_weak_pointer (&self->canvas, canvas);
-  g_signal_connect_swapped (document, "changed", G_CALLBACK (fill), self);
+  g_signal_connect_object (document, "changed", G_CALLBACK (fill), self, G_CONNECT_SWAPPED);
   g_signal_connect_object (studio_library_get_default (), "changed", G_CALLBACK (fill_library), self,
                            G_CONNECT_SWAPPED);
   fill (self);

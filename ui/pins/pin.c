@@ -12,6 +12,7 @@
 #include "ui/pins/pin-frame.h"
 #include "ui/pins/pin-tokens.h"
 #include "ui/pins/studio-pin-labels.h"
+#include "ui/run/run-report.h"
 #include "ui/scene/studio-tensors.h"
 
 #define INTERVAL_US (G_USEC_PER_SEC / 10)
@@ -290,14 +291,9 @@ static void
 samples_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   Pin *self = data;
-  g_autoptr (GVariant) shape = NULL;
-  g_autoptr (GVariant) full_shape = NULL;
-  g_autoptr (GVariant) values = NULL;
-  gint64 updates = 0;
+  g_autoptr (GVariant) values = run_report_finish (source, result, NULL, NULL);
 
-  if (loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &updates, &shape, &full_shape, &values,
-                                                 result, NULL)
-      && !self->gone && source == (GObject *)studio_run_get_proxy (self->owner.run)
+  if (values != NULL && !self->gone && source == (GObject *)studio_run_get_proxy (self->owner.run)
       && g_variant_get_size (values) == sizeof (float))
     {
       self->n_samples = (gint64) * (const float *)g_variant_get_data (values);
@@ -314,9 +310,7 @@ ask_samples (Pin *self, LoomBusWorker1 *worker)
   if (self->asked_samples || !pin_subject_is_of_samples (&self->subject))
     return;
   self->asked_samples = TRUE;
-  loom_bus_worker1_call_get_snapshot (worker, LOOM_SNAPSHOT_SAMPLES,
-                                      g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0), MAX_BYTES, NULL, samples_cb,
-                                      pin_ref (self));
+  run_report_async (worker, LOOM_SNAPSHOT_SAMPLES, MAX_BYTES, NULL, samples_cb, pin_ref (self));
 }
 
 typedef struct

@@ -2,7 +2,9 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-type.h"
 #include "ui/pins/health-history.h"
+#include "ui/run/run-report.h"
 #include "ui/scene/studio-format.h"
 #include "ui/scene/studio-health.h"
 
@@ -30,12 +32,7 @@ struct _StudioHealthWatch
 
 G_DEFINE_FINAL_TYPE (StudioHealthWatch, studio_health_watch, G_TYPE_OBJECT)
 
-enum
-{
-  CHANGED,
-  N_SIGNALS
-};
-static guint signals[N_SIGNALS];
+static guint changed_signal;
 
 static void wait_for_next (StudioHealthWatch *self, gint64 milliseconds);
 
@@ -120,7 +117,7 @@ show (StudioHealthWatch *self)
   diagnose (self);
   if (self->canvas != NULL)
     studio_canvas_set_health (self->canvas, self->nodes, self->sick, self->sentence);
-  g_signal_emit (self, signals[CHANGED], 0);
+  g_signal_emit (self, changed_signal, 0);
 }
 
 static void
@@ -162,17 +159,15 @@ static void
 answer_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   g_autoptr (StudioHealthWatch) self = data;
-  g_autoptr (GVariant) shape = NULL, full_shape = NULL, text = NULL;
   g_autoptr (GError) error = NULL;
   const gint64 took = (g_get_monotonic_time () - self->asked) / 1000;
   gint64 step;
-  const gboolean ok = loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &step, &shape, &full_shape,
-                                                                 &text, result, &error);
+  g_autoptr (GVariant) text = run_report_finish (source, result, &step, &error);
 
   self->asked = 0;
   const gboolean is_current = is_on (self) && studio_run_get_proxy (self->run) == LOOM_BUS_WORKER1 (source)
                               && studio_document_run_changes (self->document) == 0;
-  if (is_current && ok)
+  if (is_current && text != NULL)
     take_report (self, step, g_variant_get_data (text), g_variant_get_size (text));
   /* The run says itself if its worker has ended. */
   else if (is_current && g_dbus_error_is_remote_error (error))
@@ -201,9 +196,8 @@ request (StudioHealthWatch *self)
   if (self->asked != 0 || self->timer != 0 || !is_wanted (self))
     return;
   self->asked = g_get_monotonic_time ();
-  loom_bus_worker1_call_get_snapshot (studio_run_get_proxy (self->run), LOOM_SNAPSHOT_HEALTH,
-                                      g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0), MAX_BYTES, NULL, answer_cb,
-                                      g_object_ref (self));
+  run_report_async (studio_run_get_proxy (self->run), LOOM_SNAPSHOT_HEALTH, MAX_BYTES, NULL, answer_cb,
+                    g_object_ref (self));
 }
 
 static gboolean
@@ -294,13 +288,7 @@ health_watch_dispose (GObject *object)
   StudioHealthWatch *self = STUDIO_HEALTH_WATCH (object);
 
   g_clear_handle_id (&self->timer, g_source_remove);
-  if (self->canvas != NULL)
-    g_signal_handlers_disconnect_by_data (self->canvas, self);
   g_clear_weak_pointer (&self->canvas);
-  if (self->run != NULL)
-    g_signal_handlers_disconnect_by_data (self->run, self);
-  if (self->document != NULL)
-    g_signal_handlers_disconnect_by_data (self->document, self);
   G_OBJECT_CLASS (studio_health_watch_parent_class)->dispose (object);
 }
 
@@ -325,8 +313,7 @@ studio_health_watch_class_init (StudioHealthWatchClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = health_watch_dispose;
   G_OBJECT_CLASS (klass)->finalize = health_watch_finalize;
-  signals[CHANGED]
-      = g_signal_new ("changed", STUDIO_TYPE_HEALTH_WATCH, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  changed_signal = studio_signal_new ("changed", STUDIO_TYPE_HEALTH_WATCH, 0);
 }
 
 static void
@@ -344,10 +331,10 @@ studio_health_watch_new (StudioDocument *document, StudioCanvas *canvas, StudioR
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
   g_set_weak_pointer (&self->canvas, canvas);
-  g_signal_connect_swapped (run, "state-changed", G_CALLBACK (run_cb), self);
-  g_signal_connect_swapped (run, "points", G_CALLBACK (request), self);
-  g_signal_connect_swapped (canvas, "notify::show-health", G_CALLBACK (mode_cb), self);
-  g_signal_connect_swapped (canvas, "map", G_CALLBACK (request), self);
-  g_signal_connect_swapped (document, "net-changed", G_CALLBACK (document_cb), self);
+  g_signal_connect_object (run, "state-changed", G_CALLBACK (run_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (run, "points", G_CALLBACK (request), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (canvas, "notify::show-health", G_CALLBACK (mode_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (canvas, "map", G_CALLBACK (request), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (document, "net-changed", G_CALLBACK (document_cb), self, G_CONNECT_SWAPPED);
   return self;
 }

@@ -8,7 +8,9 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/charts/studio-type.h"
 #include "ui/pins/studio-worked-formula.h"
+#include "ui/run/run-report.h"
 #include "ui/scene/studio-format.h"
 
 #define INTERVAL  (G_USEC_PER_SEC / 2)
@@ -42,7 +44,7 @@ struct _StudioHoverValues
   gint64 answered_at, step;
 };
 
-G_DEFINE_FINAL_TYPE (StudioHoverValues, studio_hover_values, G_TYPE_OBJECT)
+STUDIO_DEFINE_TYPE (StudioHoverValues, studio_hover_values, G_TYPE_OBJECT)
 
 static void
 clear_answer (Reply *reply)
@@ -151,8 +153,7 @@ request_value (StudioHoverValues *self, LoomBusWorker1 *proxy, guint index, cons
   *question = (Question){ g_object_ref (self), self->generation, index };
   self->reply[index].name = g_strdup (name);
   self->n_waiting++;
-  loom_bus_worker1_call_get_snapshot (proxy, tensor, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0), MAX_BYTES,
-                                      NULL, answer_cb, question);
+  run_report_async (proxy, tensor, MAX_BYTES, NULL, answer_cb, question);
 }
 
 /* Returns the name of the tensor that an input reads, a port of another node or a weight; NULL: none. (transfer full)
@@ -239,8 +240,6 @@ studio_hover_values_dispose (GObject *object)
 {
   StudioHoverValues *self = STUDIO_HOVER_VALUES (object);
 
-  if (self->canvas != NULL)
-    g_signal_handlers_disconnect_by_data (self->canvas, self);
   g_clear_weak_pointer (&self->canvas);
   if (self->run != NULL)
     forget (self);
@@ -255,11 +254,6 @@ studio_hover_values_class_init (StudioHoverValuesClass *klass)
   G_OBJECT_CLASS (klass)->dispose = studio_hover_values_dispose;
 }
 
-static void
-studio_hover_values_init (StudioHoverValues *self)
-{
-}
-
 StudioHoverValues *
 studio_hover_values_new (StudioDocument *document, StudioCanvas *canvas, StudioRun *run)
 {
@@ -268,6 +262,6 @@ studio_hover_values_new (StudioDocument *document, StudioCanvas *canvas, StudioR
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
   g_set_weak_pointer (&self->canvas, canvas);
-  g_signal_connect_swapped (canvas, "describe", G_CALLBACK (describe_cb), self);
+  g_signal_connect_object (canvas, "describe", G_CALLBACK (describe_cb), self, G_CONNECT_SWAPPED);
   return self;
 }

@@ -2,6 +2,9 @@
  * cards by time. Times are discarded when the graph differs from that of the run. */
 #include "ui/pins/studio-node-times.h"
 
+#include "ui/charts/studio-type.h"
+#include "ui/run/run-report.h"
+
 #define MAX_BYTES (4 * 1024 * 1024)
 
 struct _StudioNodeTimes
@@ -15,7 +18,7 @@ struct _StudioNodeTimes
   gboolean in_flight;
 };
 
-G_DEFINE_FINAL_TYPE (StudioNodeTimes, studio_node_times, G_TYPE_OBJECT)
+STUDIO_DEFINE_TYPE (StudioNodeTimes, studio_node_times, G_TYPE_OBJECT)
 
 /* data has one time per node in the order of the run's net, which is the document's while the graph is unchanged. */
 static void
@@ -45,12 +48,10 @@ static void
 answer_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   g_autoptr (StudioNodeTimes) self = data;
-  g_autoptr (GVariant) shape = NULL, full_shape = NULL, values = NULL;
-  gint64 step;
+  g_autoptr (GVariant) values = run_report_finish (source, result, NULL, NULL);
 
   self->in_flight = FALSE;
-  if (!loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &step, &shape, &full_shape, &values,
-                                                  result, NULL))
+  if (values == NULL)
     {
       /* The worker has measured nothing yet, or is busy; the next change of state requests again. */
       if (self->requested == (gpointer)source)
@@ -75,8 +76,7 @@ request_times (StudioNodeTimes *self)
     return;
   self->requested = proxy;
   self->in_flight = TRUE;
-  loom_bus_worker1_call_get_snapshot (proxy, LOOM_SNAPSHOT_TIMES, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0),
-                                      MAX_BYTES, NULL, answer_cb, g_object_ref (self));
+  run_report_async (proxy, LOOM_SNAPSHOT_TIMES, MAX_BYTES, NULL, answer_cb, g_object_ref (self));
 }
 
 /* Choosing an item again, even the same one, measures again. */
@@ -102,13 +102,7 @@ studio_node_times_dispose (GObject *object)
 {
   StudioNodeTimes *self = STUDIO_NODE_TIMES (object);
 
-  if (self->canvas != NULL)
-    g_signal_handlers_disconnect_by_data (self->canvas, self);
   g_clear_weak_pointer (&self->canvas);
-  if (self->run != NULL)
-    g_signal_handlers_disconnect_by_data (self->run, self);
-  if (self->document != NULL)
-    g_signal_handlers_disconnect_by_data (self->document, self);
   g_clear_object (&self->run);
   g_clear_object (&self->document);
   G_OBJECT_CLASS (studio_node_times_parent_class)->dispose (object);
@@ -120,11 +114,6 @@ studio_node_times_class_init (StudioNodeTimesClass *klass)
   G_OBJECT_CLASS (klass)->dispose = studio_node_times_dispose;
 }
 
-static void
-studio_node_times_init (StudioNodeTimes *self)
-{
-}
-
 StudioNodeTimes *
 studio_node_times_new (StudioDocument *document, StudioCanvas *canvas, StudioRun *run)
 {
@@ -133,8 +122,8 @@ studio_node_times_new (StudioDocument *document, StudioCanvas *canvas, StudioRun
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
   g_set_weak_pointer (&self->canvas, canvas);
-  g_signal_connect_swapped (run, "state-changed", G_CALLBACK (request_times), self);
-  g_signal_connect_swapped (canvas, "notify::cost-measure", G_CALLBACK (measure_cb), self);
-  g_signal_connect_swapped (document, "net-changed", G_CALLBACK (changed_cb), self);
+  g_signal_connect_object (run, "state-changed", G_CALLBACK (request_times), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (canvas, "notify::cost-measure", G_CALLBACK (measure_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (document, "net-changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
   return self;
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ui/run/run-report.h"
+
 enum
 {
   ROWS,
@@ -86,17 +88,12 @@ static void
 words_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (GVariant) shape = NULL;
-  g_autoptr (GVariant) full_shape = NULL;
-  g_autoptr (GVariant) text = NULL;
-  gint64 step;
-  gboolean done = loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &step, &shape, &full_shape,
-                                                             &text, result, &error);
-  if (!done && g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+  g_autoptr (GVariant) text = run_report_finish (source, result, NULL, &error);
+  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
     return;
   Axis *axis = data;
   StudioPinLabels *self = axis->owner;
-  if (done)
+  if (text != NULL)
     axis->words = read_words (text);
   else
     {
@@ -122,8 +119,7 @@ studio_pin_labels_request (StudioPinLabels *self, LoomBusWorker1 *proxy, gint64 
         g_autofree char *name = strchr (self->axis[i].port, '#') != NULL
                                     ? g_strconcat ("words:", self->axis[i].port, NULL)
                                     : g_strdup_printf ("words:%s#%" G_GINT64_FORMAT, self->axis[i].port, sample);
-        loom_bus_worker1_call_get_snapshot (proxy, name, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0), 0,
-                                            self->cancellable, words_cb, &self->axis[i]);
+        run_report_async (proxy, name, 0, self->cancellable, words_cb, &self->axis[i]);
       }
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "ui/charts/studio-text-scale.h"
+#include "ui/charts/studio-type.h"
 #include "ui/drawing/studio-export.h"
 
 #define LEAST_WIDTH  40
@@ -481,8 +482,7 @@ studio_pin_view_class_init (StudioPinViewClass *klass)
   widget_class->get_request_mode = pin_view_request_mode;
   gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
   gtk_widget_class_set_css_name (widget_class, "pinview");
-  choose_signal = g_signal_new ("choose", STUDIO_TYPE_PIN_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
-                                G_TYPE_INT64);
+  choose_signal = studio_signal_new ("choose", STUDIO_TYPE_PIN_VIEW, 1, G_TYPE_INT64);
 }
 
 static void

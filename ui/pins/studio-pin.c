@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "ui/charts/studio-text-scale.h"
+#include "ui/charts/studio-type.h"
 #include "ui/pins/pin-subject.h"
 #include "ui/pins/pin.h"
 #include "ui/scene/studio-format.h"
@@ -494,9 +495,8 @@ static void
 studio_pins_class_init (StudioPinsClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = pins_dispose;
-  signals[DOCKED] = g_signal_new ("docked", STUDIO_TYPE_PINS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-  signals[SAVE] = g_signal_new ("save", STUDIO_TYPE_PINS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 3,
-                                STUDIO_TYPE_PIN_VIEW, G_TYPE_STRING, G_TYPE_STRING);
+  signals[DOCKED] = studio_signal_new ("docked", STUDIO_TYPE_PINS, 0);
+  signals[SAVE] = studio_signal_new ("save", STUDIO_TYPE_PINS, 3, STUDIO_TYPE_PIN_VIEW, G_TYPE_STRING, G_TYPE_STRING);
 }
 
 static void

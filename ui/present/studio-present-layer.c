@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "ui/charts/studio-type.h"
 #include "ui/present/studio-spotlight.h"
 #include "ui/present/studio-ink.h"
 
@@ -313,8 +314,7 @@ studio_present_layer_class_init (StudioPresentLayerClass *klass)
   widget_class->snapshot = layer_snapshot;
   gtk_widget_class_set_css_name (widget_class, "presentlayer");
   gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_PRESENTATION);
-  changed_signal
-      = g_signal_new ("changed", STUDIO_TYPE_PRESENT_LAYER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  changed_signal = studio_signal_new ("changed", STUDIO_TYPE_PRESENT_LAYER, 0);
 }
 
 static void

@@ -215,10 +215,6 @@ slide_fields_dispose (GObject *object)
 {
   StudioSlideFields *self = STUDIO_SLIDE_FIELDS (object);
 
-  if (self->slides != NULL)
-    g_signal_handlers_disconnect_by_data (self->slides, self);
-  if (self->document != NULL)
-    g_signal_handlers_disconnect_by_data (self->document, self);
   g_clear_pointer (&self->tensors, g_ptr_array_unref);
   g_clear_object (&self->slides);
   g_clear_object (&self->document);
@@ -248,10 +244,10 @@ studio_slide_fields_new (StudioDocument *document, StudioSlides *slides)
 
   self->document = g_object_ref (document);
   self->slides = g_object_ref (slides);
-  g_signal_connect_swapped (slides, "changed", G_CALLBACK (fill), self);
-  g_signal_connect_swapped (slides, "current-changed", G_CALLBACK (fill), self);
+  g_signal_connect_object (slides, "changed", G_CALLBACK (fill), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (slides, "current-changed", G_CALLBACK (fill), self, G_CONNECT_SWAPPED);
   /* Pins can be added or removed without a change of the slide. */
-  g_signal_connect_swapped (document, "changed", G_CALLBACK (fill_present_pins), self);
+  g_signal_connect_object (document, "changed", G_CALLBACK (fill_present_pins), self, G_CONNECT_SWAPPED);
   fill (self);
   return self;
 }

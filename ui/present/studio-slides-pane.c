@@ -219,8 +219,6 @@ slides_pane_dispose (GObject *object)
 {
   StudioSlidesPane *self = STUDIO_SLIDES_PANE (object);
 
-  if (self->slides != NULL)
-    g_signal_handlers_disconnect_by_data (self->slides, self);
   g_clear_object (&self->slides);
   g_clear_object (&self->document);
   g_clear_weak_pointer (&self->canvas);
@@ -254,8 +252,8 @@ studio_slides_pane_new (StudioDocument *document, StudioCanvas *canvas, StudioSl
   self->slides = g_object_ref (slides);
   self->fields = studio_slide_fields_new (document, slides);
   gtk_box_append (GTK_BOX (self->box), GTK_WIDGET (self->fields));
-  g_signal_connect_swapped (slides, "changed", G_CALLBACK (fill), self);
-  g_signal_connect_swapped (slides, "current-changed", G_CALLBACK (show_current), self);
+  g_signal_connect_object (slides, "changed", G_CALLBACK (fill), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (slides, "current-changed", G_CALLBACK (show_current), self, G_CONNECT_SWAPPED);
   fill (self);
   return self;
 }

@@ -3,6 +3,8 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-type.h"
+
 struct _StudioSlides
 {
   GObject parent_instance;
@@ -12,7 +14,7 @@ struct _StudioSlides
   guint visit;       /* number of the current visit to a field, whose changes are one undo step */
 };
 
-G_DEFINE_FINAL_TYPE (StudioSlides, studio_slides, G_TYPE_OBJECT)
+STUDIO_DEFINE_TYPE (StudioSlides, studio_slides, G_TYPE_OBJECT)
 
 enum
 {
@@ -230,8 +232,6 @@ slides_dispose (GObject *object)
 {
   StudioSlides *self = STUDIO_SLIDES (object);
 
-  if (self->document != NULL)
-    g_signal_handlers_disconnect_by_data (self->document, self);
   g_clear_object (&self->document);
   g_clear_pointer (&self->slides, g_ptr_array_unref);
   G_OBJECT_CLASS (studio_slides_parent_class)->dispose (object);
@@ -247,11 +247,6 @@ studio_slides_class_init (StudioSlidesClass *klass)
     signals[i] = g_signal_new (names[i], STUDIO_TYPE_SLIDES, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
 }
 
-static void
-studio_slides_init (StudioSlides *self)
-{
-}
-
 StudioSlides *
 studio_slides_new (StudioDocument *document)
 {
@@ -259,6 +254,6 @@ studio_slides_new (StudioDocument *document)
 
   self->document = g_object_ref (document);
   self->slides = loom_slides_new (studio_document_get_graph (document), NULL);
-  g_signal_connect_swapped (document, "changed", G_CALLBACK (sync_slides), self);
+  g_signal_connect_object (document, "changed", G_CALLBACK (sync_slides), self, G_CONNECT_SWAPPED);
   return self;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/loom.h"
+#include "ui/run/run-report.h"
 #include "ui/scene/studio-format.h"
 
 #define MOST_LINES 8
@@ -148,13 +149,11 @@ static void
 answer_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   RunCosts *self = data;
-  g_autoptr (GVariant) shape = NULL, full = NULL, text = NULL;
   gint64 step;
-  const gboolean ok = loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &step, &shape, &full, &text,
-                                                                 result, NULL);
+  g_autoptr (GVariant) text = run_report_finish (source, result, &step, NULL);
 
   self->in_flight = FALSE;
-  if (ok && self->run != NULL && studio_run_get_proxy (self->run) == LOOM_BUS_WORKER1 (source))
+  if (text != NULL && self->run != NULL && studio_run_get_proxy (self->run) == LOOM_BUS_WORKER1 (source))
     {
       const StudioRunWaits *w = &studio_run_get_progress (self->run)->waits;
 
@@ -199,8 +198,7 @@ run_costs_request (RunCosts *self)
     return;
   self->in_flight = TRUE;
   g_atomic_ref_count_inc (&self->refs);
-  loom_bus_worker1_call_get_snapshot (proxy, RUN_COSTS_PORT, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0),
-                                      MAX_BYTES, NULL, answer_cb, self);
+  run_report_async (proxy, RUN_COSTS_PORT, MAX_BYTES, NULL, answer_cb, self);
 }
 
 const char *

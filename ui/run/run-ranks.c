@@ -3,6 +3,8 @@
 
 #include "engine/loom.h"
 
+#include "ui/run/run-report.h"
+
 #define MEMORY_BYTES  (64 * 1024)
 #define MEMORY_PERIOD 5 /* in ticks of a second */
 
@@ -31,18 +33,15 @@ run_ranks_set_memory (RunRanks *ranks, GVariant *text)
 static void
 memory_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
-  g_autoptr (GVariant) shape = NULL, full_shape = NULL, text = NULL;
   g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) text = run_report_finish (source, result, NULL, &error);
   RunRanks *ranks = data;
-  gint64 step;
-  gboolean ok = loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &step, &shape, &full_shape, &text,
-                                                           result, &error);
 
   /* A request is cancelled before its ranks are freed. */
   if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
     return;
   g_clear_object (&ranks->asked);
-  if (ok && run_ranks_set_memory (ranks, text))
+  if (text != NULL && run_ranks_set_memory (ranks, text))
     ranks->changed (ranks->data);
   /* Before their first step ranks report nothing. */
   if (ranks->memory == NULL)
@@ -55,8 +54,7 @@ run_ranks_request (RunRanks *ranks, LoomBusWorker1 *proxy)
   if (proxy == NULL || ranks->asked != NULL || ranks->live < 2)
     return;
   ranks->asked = g_cancellable_new ();
-  loom_bus_worker1_call_get_snapshot (proxy, LOOM_SNAPSHOT_RANKS, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0),
-                                      MEMORY_BYTES, ranks->asked, memory_cb, ranks);
+  run_report_async (proxy, LOOM_SNAPSHOT_RANKS, MEMORY_BYTES, ranks->asked, memory_cb, ranks);
 }
 
 void

@@ -2,6 +2,7 @@
 
 #include <json-glib/json-glib.h>
 
+#include "ui/charts/studio-type.h"
 #include "ui/worker/studio-devices.h"
 #include "ui/worker/studio-planner.h"
 
@@ -24,14 +25,9 @@ struct _StudioMemoryForecast
   guint timer;
 };
 
-G_DEFINE_FINAL_TYPE (StudioMemoryForecast, studio_memory_forecast, G_TYPE_OBJECT)
+STUDIO_DEFINE_TYPE (StudioMemoryForecast, studio_memory_forecast, G_TYPE_OBJECT)
 
-enum
-{
-  CHANGED,
-  N_SIGNALS
-};
-static guint signals[N_SIGNALS];
+static guint changed_signal;
 
 /* event: "fits" of `gradloom plan`; NULL: unknown. */
 static void
@@ -48,7 +44,7 @@ set_figures (StudioMemoryForecast *self, JsonObject *event)
   if (self->needed > self->available)
     studio_memory_verdict_set (&self->verdict, self->ranks, self->needed, self->available,
                                json_object_get_int_member_with_default (event, "largest_batch", 0), strategy);
-  g_signal_emit (self, signals[CHANGED], 0);
+  g_signal_emit (self, changed_signal, 0);
 }
 
 /* The figures stay until there are others, so that they do not flicker; the verdict is of a graph that is no more. */
@@ -58,7 +54,7 @@ forget_verdict (StudioMemoryForecast *self)
   if (self->verdict.text == NULL)
     return;
   studio_memory_verdict_clear (&self->verdict);
-  g_signal_emit (self, signals[CHANGED], 0);
+  g_signal_emit (self, changed_signal, 0);
 }
 
 static void
@@ -228,10 +224,6 @@ memory_forecast_dispose (GObject *object)
   StudioMemoryForecast *self = STUDIO_MEMORY_FORECAST (object);
 
   stop (self);
-  if (self->run != NULL)
-    g_signal_handlers_disconnect_by_data (self->run, self);
-  if (self->document != NULL)
-    g_signal_handlers_disconnect_by_data (self->document, self);
   g_clear_object (&self->run);
   g_clear_object (&self->document);
   g_clear_pointer (&self->key, g_free);
@@ -244,13 +236,7 @@ static void
 studio_memory_forecast_class_init (StudioMemoryForecastClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = memory_forecast_dispose;
-  signals[CHANGED]
-      = g_signal_new ("changed", STUDIO_TYPE_MEMORY_FORECAST, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-}
-
-static void
-studio_memory_forecast_init (StudioMemoryForecast *self)
-{
+  changed_signal = studio_signal_new ("changed", STUDIO_TYPE_MEMORY_FORECAST, 0);
 }
 
 StudioMemoryForecast *
@@ -260,8 +246,8 @@ studio_memory_forecast_new (StudioDocument *document, StudioRun *run)
 
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
-  g_signal_connect_swapped (document, "net-changed", G_CALLBACK (changed_cb), self);
-  g_signal_connect_swapped (run, "state-changed", G_CALLBACK (changed_cb), self);
-  g_signal_connect_swapped (run, "ranks-changed", G_CALLBACK (changed_cb), self);
+  g_signal_connect_object (document, "net-changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (run, "state-changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (run, "ranks-changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
   return self;
 }

@@ -333,12 +333,6 @@ run_banners_dispose (GObject *object)
 {
   StudioRunBanners *self = STUDIO_RUN_BANNERS (object);
   g_clear_handle_id (&self->hide, g_source_remove);
-  if (self->run != NULL)
-    g_signal_handlers_disconnect_by_data (self->run, self);
-  if (self->document != NULL)
-    g_signal_handlers_disconnect_by_data (self->document, self);
-  if (self->forecast != NULL)
-    g_signal_handlers_disconnect_by_data (self->forecast, self);
   g_clear_object (&self->forecast);
   g_clear_object (&self->run);
   g_clear_object (&self->document);
@@ -376,15 +370,17 @@ studio_run_banners_new (StudioDocument *document, StudioRun *run, StudioMemoryFo
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
   self->forecast = g_object_ref (forecast);
-  g_signal_connect_swapped (self->forecast, "changed", G_CALLBACK (forecast_cb), self);
+  g_signal_connect_object (self->forecast, "changed", G_CALLBACK (forecast_cb), self, G_CONNECT_SWAPPED);
   gtk_label_set_wrap (GTK_LABEL (gtk_button_get_child (GTK_BUTTON (self->now_button))), TRUE);
   gtk_label_set_wrap (GTK_LABEL (gtk_button_get_child (GTK_BUTTON (self->branch_button))), TRUE);
   g_signal_connect_swapped (self->now_button, "clicked", G_CALLBACK (now_cb), self);
   g_signal_connect_swapped (self->branch_button, "clicked", G_CALLBACK (branch_cb), self);
-  g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
-  g_signal_connect (run, "numbers", G_CALLBACK (numbers_cb), self);
-  g_signal_connect_swapped (run, "ranks-changed", G_CALLBACK (studio_run_banners_update_version), self);
-  g_signal_connect_swapped (document, "changed", G_CALLBACK (studio_run_banners_update_version), self);
+  g_signal_connect_object (run, "state-changed", G_CALLBACK (state_cb), self, 0);
+  g_signal_connect_object (run, "numbers", G_CALLBACK (numbers_cb), self, 0);
+  g_signal_connect_object (run, "ranks-changed", G_CALLBACK (studio_run_banners_update_version), self,
+                           G_CONNECT_SWAPPED);
+  g_signal_connect_object (document, "changed", G_CALLBACK (studio_run_banners_update_version), self,
+                           G_CONNECT_SWAPPED);
   state_cb (run, self);
   return self;
 }

@@ -3,6 +3,7 @@
 #include "ui/run/studio-run-body.h"
 
 #include "ui/charts/studio-text-scale.h"
+#include "ui/charts/studio-type.h"
 
 /* In pixels at the default text size. */
 #define CHART_WIDTH  140
@@ -16,14 +17,9 @@ struct _StudioRunBody
   guint rank[RUN_FIGURES];
 };
 
-G_DEFINE_FINAL_TYPE (StudioRunBody, studio_run_body, GTK_TYPE_WIDGET)
+STUDIO_DEFINE_TYPE (StudioRunBody, studio_run_body, GTK_TYPE_WIDGET)
 
-enum
-{
-  RESIZED,
-  N_SIGNALS
-};
-static guint signals[N_SIGNALS];
+static guint resized_signal;
 
 static gboolean
 is_there (GtkWidget *widget)
@@ -102,7 +98,7 @@ body_size_allocate (GtkWidget *widget, int width, int height, int baseline)
   for (int i = 0; i < RUN_CHARTS; i++)
     place (self, self->chart[i], places.chart[i], width);
   place (self, self->memory, places.memory, width);
-  g_signal_emit (self, signals[RESIZED], 0);
+  g_signal_emit (self, resized_signal, 0);
 }
 
 static void
@@ -121,13 +117,7 @@ studio_run_body_class_init (StudioRunBodyClass *klass)
   G_OBJECT_CLASS (klass)->dispose = body_dispose;
   widget_class->measure = body_measure;
   widget_class->size_allocate = body_size_allocate;
-  signals[RESIZED]
-      = g_signal_new ("resized", STUDIO_TYPE_RUN_BODY, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-}
-
-static void
-studio_run_body_init (StudioRunBody *self)
-{
+  resized_signal = studio_signal_new ("resized", STUDIO_TYPE_RUN_BODY, 0);
 }
 
 void

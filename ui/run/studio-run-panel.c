@@ -584,10 +584,6 @@ static void
 run_panel_dispose (GObject *object)
 {
   StudioRunPanel *self = STUDIO_RUN_PANEL (object);
-  if (self->run != NULL)
-    g_signal_handlers_disconnect_by_data (self->run, self);
-  if (self->document != NULL)
-    g_signal_handlers_disconnect_by_data (self->document, self);
   g_clear_handle_id (&self->folding, g_source_remove);
   g_clear_pointer (&self->overlays, studio_plot_free);
   g_clear_pointer (&self->rate_shown, g_free);
@@ -680,12 +676,12 @@ studio_run_panel_new (StudioDocument *document, StudioRun *run)
   gtk_widget_add_controller (self->speed_label, motion);
   gtk_widget_set_has_tooltip (self->speed_label, TRUE);
   g_signal_connect (self->speed_label, "query-tooltip", G_CALLBACK (speed_tooltip_cb), self);
-  g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
-  g_signal_connect (run, "numbers", G_CALLBACK (numbers_cb), self);
-  g_signal_connect (run, "memory-changed", G_CALLBACK (memory_cb), self);
-  g_signal_connect_swapped (run, "hyper-changed", G_CALLBACK (show_settings), self);
-  g_signal_connect_swapped (run, "ranks-changed", G_CALLBACK (show_ranks), self);
-  g_signal_connect_swapped (document, "changed", G_CALLBACK (show_settings), self);
+  g_signal_connect_object (run, "state-changed", G_CALLBACK (state_cb), self, 0);
+  g_signal_connect_object (run, "numbers", G_CALLBACK (numbers_cb), self, 0);
+  g_signal_connect_object (run, "memory-changed", G_CALLBACK (memory_cb), self, 0);
+  g_signal_connect_object (run, "hyper-changed", G_CALLBACK (show_settings), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (run, "ranks-changed", G_CALLBACK (show_ranks), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (document, "changed", G_CALLBACK (show_settings), self, G_CONNECT_SWAPPED);
   state_cb (run, self);
   show_settings (self);
   return self;

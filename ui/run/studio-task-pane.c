@@ -94,8 +94,6 @@ static void
 pane_dispose (GObject *object)
 {
   StudioTaskPane *self = STUDIO_TASK_PANE (object);
-  if (self->task != NULL)
-    g_signal_handlers_disconnect_by_data (self->task, self);
   g_clear_object (&self->task);
   G_OBJECT_CLASS (studio_task_pane_parent_class)->dispose (object);
 }
@@ -128,7 +126,7 @@ studio_task_pane_new (StudioTask *task)
   self->view = studio_task_new_view (task);
   gtk_widget_set_valign (self->view, GTK_ALIGN_START);
   gtk_box_append (GTK_BOX (self->content), self->view);
-  g_signal_connect (task, "changed", G_CALLBACK (changed_cb), self);
+  g_signal_connect_object (task, "changed", G_CALLBACK (changed_cb), self, 0);
   changed_cb (task, self);
   /* The view is hidden while it is empty, so the task watches the pane itself. */
   studio_task_watch (task, GTK_WIDGET (self));

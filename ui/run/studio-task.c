@@ -8,6 +8,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/charts/studio-type.h"
 #include "ui/scene/studio-figure.h"
 
 #define INTERVAL_US  (G_USEC_PER_SEC / 4)
@@ -39,12 +40,7 @@ struct _StudioTask
 
 G_DEFINE_FINAL_TYPE (StudioTask, studio_task, G_TYPE_OBJECT)
 
-enum
-{
-  CHANGED,
-  N_SIGNALS
-};
-static guint signals[N_SIGNALS];
+static guint changed_signal;
 
 static void pull (StudioTask *self);
 
@@ -55,7 +51,7 @@ notify_changed (StudioTask *self)
   g_clear_handle_id (&self->show_timer, g_source_remove);
   for (guint i = 0; i < self->views->len; i++)
     studio_task_view_set_picture (self->views->pdata[i], self->picture);
-  g_signal_emit (self, signals[CHANGED], 0);
+  g_signal_emit (self, changed_signal, 0);
 }
 
 static void
@@ -479,10 +475,6 @@ task_dispose (GObject *object)
   StudioTask *self = STUDIO_TASK (object);
   g_clear_handle_id (&self->timer, g_source_remove);
   g_clear_handle_id (&self->show_timer, g_source_remove);
-  if (self->document != NULL)
-    g_signal_handlers_disconnect_by_data (self->document, self);
-  if (self->run != NULL)
-    g_signal_handlers_disconnect_by_data (self->run, self);
   for (guint i = 0; self->views != NULL && i < self->views->len; i++)
     {
       studio_task_view_set_picture (self->views->pdata[i], NULL);
@@ -511,7 +503,7 @@ studio_task_class_init (StudioTaskClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = task_dispose;
   G_OBJECT_CLASS (klass)->finalize = task_finalize;
-  signals[CHANGED] = g_signal_new ("changed", STUDIO_TYPE_TASK, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  changed_signal = studio_signal_new ("changed", STUDIO_TYPE_TASK, 0);
 }
 
 static void
@@ -529,8 +521,8 @@ studio_task_new (StudioDocument *document, StudioRun *run)
   StudioTask *self = g_object_new (STUDIO_TYPE_TASK, NULL);
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
-  g_signal_connect_swapped (document, "net-changed", G_CALLBACK (sync_samples), self);
-  g_signal_connect_swapped (run, "numbers", G_CALLBACK (numbers_cb), self);
-  g_signal_connect_swapped (run, "state-changed", G_CALLBACK (state_cb), self);
+  g_signal_connect_object (document, "net-changed", G_CALLBACK (sync_samples), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (run, "numbers", G_CALLBACK (numbers_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (run, "state-changed", G_CALLBACK (state_cb), self, G_CONNECT_SWAPPED);
   return self;
 }

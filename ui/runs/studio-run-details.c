@@ -118,12 +118,9 @@ static void
 studio_run_details_class_init (StudioRunDetailsClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = run_details_dispose;
-  signals[SAY] = g_signal_new ("say", STUDIO_TYPE_RUN_DETAILS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
-                               G_TYPE_STRING);
-  signals[DONE]
-      = g_signal_new ("done", STUDIO_TYPE_RUN_DETAILS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-  signals[ATTACH]
-      = g_signal_new ("attach", STUDIO_TYPE_RUN_DETAILS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  signals[SAY] = studio_signal_new ("say", STUDIO_TYPE_RUN_DETAILS, 1, G_TYPE_STRING);
+  signals[DONE] = studio_signal_new ("done", STUDIO_TYPE_RUN_DETAILS, 0);
+  signals[ATTACH] = studio_signal_new ("attach", STUDIO_TYPE_RUN_DETAILS, 0);
   STUDIO_TEMPLATE (klass, "studio-run-details.ui");
   STUDIO_TEMPLATE_CHILDREN (klass, StudioRunDetails, name, note, star, attach, reason);
   STUDIO_TEMPLATE_CALLBACKS (klass, store, done_cb, attach_cb);

@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
+#include "ui/charts/studio-type.h"
 #include "ui/scene/studio-format.h"
 
 struct _StudioRunEntry
@@ -33,8 +34,7 @@ static void
 studio_run_entry_class_init (StudioRunEntryClass *klass)
 {
   G_OBJECT_CLASS (klass)->finalize = run_entry_finalize;
-  changed_signal
-      = g_signal_new ("changed", STUDIO_TYPE_RUN_ENTRY, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  changed_signal = studio_signal_new ("changed", STUDIO_TYPE_RUN_ENTRY, 0);
 }
 
 static void

@@ -1,6 +1,8 @@
 /* Implements studio-run-queue.h. */
 #include "ui/runs/studio-run-queue.h"
 
+#include "ui/charts/studio-type.h"
+
 #define CALM_MS 100 /* after a change of the folder */
 
 struct _StudioRunQueue
@@ -36,10 +38,8 @@ static void
 studio_run_queue_class_init (StudioRunQueueClass *klass)
 {
   G_OBJECT_CLASS (klass)->finalize = run_queue_finalize;
-  changed_signal
-      = g_signal_new ("changed", STUDIO_TYPE_RUN_QUEUE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-  problem_signal = g_signal_new ("problem", STUDIO_TYPE_RUN_QUEUE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE,
-                                 1, G_TYPE_STRING);
+  changed_signal = studio_signal_new ("changed", STUDIO_TYPE_RUN_QUEUE, 0);
+  problem_signal = studio_signal_new ("problem", STUDIO_TYPE_RUN_QUEUE, 1, G_TYPE_STRING);
 }
 
 static void

@@ -10,6 +10,7 @@
 
 #include "ui/charts/studio-plot.h"
 #include "ui/charts/studio-text-scale.h"
+#include "ui/charts/studio-type.h"
 #include "ui/scene/studio-format.h"
 
 #define RADIUS 4
@@ -357,8 +358,7 @@ studio_run_scatter_class_init (StudioRunScatterClass *klass)
   widget_class->snapshot = scatter_snapshot;
   widget_class->measure = scatter_measure;
   gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
-  moved_signal
-      = g_signal_new ("moved", STUDIO_TYPE_RUN_SCATTER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  moved_signal = studio_signal_new ("moved", STUDIO_TYPE_RUN_SCATTER, 0);
 }
 
 static void

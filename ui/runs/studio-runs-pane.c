@@ -207,14 +207,11 @@ studio_runs_pane_class_init (StudioRunsPaneClass *klass)
   const GType type = STUDIO_TYPE_RUNS_PANE;
 
   G_OBJECT_CLASS (klass)->dispose = runs_pane_dispose;
-  signals[SAY] = g_signal_new ("say", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
-  signals[DELETE]
-      = g_signal_new ("delete", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, STUDIO_TYPE_RUN_ENTRY);
-  signals[COMPARE]
-      = g_signal_new ("compare", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, STUDIO_TYPE_RUN_ENTRY);
-  signals[ATTACH]
-      = g_signal_new ("attach", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, STUDIO_TYPE_RUN_ENTRY);
-  signals[FOLDER] = g_signal_new ("folder", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  signals[SAY] = studio_signal_new ("say", type, 1, G_TYPE_STRING);
+  signals[DELETE] = studio_signal_new ("delete", type, 1, STUDIO_TYPE_RUN_ENTRY);
+  signals[COMPARE] = studio_signal_new ("compare", type, 1, STUDIO_TYPE_RUN_ENTRY);
+  signals[ATTACH] = studio_signal_new ("attach", type, 1, STUDIO_TYPE_RUN_ENTRY);
+  signals[FOLDER] = studio_signal_new ("folder", type, 0);
   gtk_widget_class_set_css_name (GTK_WIDGET_CLASS (klass), "runspane");
   g_type_ensure (STUDIO_TYPE_RUN_DETAILS);
   STUDIO_TEMPLATE (klass, "studio-runs-pane.ui");

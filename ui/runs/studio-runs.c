@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "ui/charts/studio-type.h"
+
 #define MOST_CHANGES 3 /* of a row */
 /* The rows of a first reading are added in several turns of the main loop: a list makes 200 widgets at once otherwise.
  */
@@ -386,9 +388,8 @@ static void
 studio_runs_class_init (StudioRunsClass *klass)
 {
   G_OBJECT_CLASS (klass)->finalize = runs_finalize;
-  signals[READ] = g_signal_new ("read", STUDIO_TYPE_RUNS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-  signals[CHOSEN_CHANGED]
-      = g_signal_new ("chosen-changed", STUDIO_TYPE_RUNS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  signals[READ] = studio_signal_new ("read", STUDIO_TYPE_RUNS, 0);
+  signals[CHOSEN_CHANGED] = studio_signal_new ("chosen-changed", STUDIO_TYPE_RUNS, 0);
 }
 
 static void

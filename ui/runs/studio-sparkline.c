@@ -65,7 +65,6 @@ sparkline_dispose (GObject *object)
 {
   StudioSparkline *self = STUDIO_SPARKLINE (object);
 
-  g_signal_handlers_disconnect_by_data (adw_style_manager_get_default (), self);
   g_clear_object (&self->entry);
   G_OBJECT_CLASS (studio_sparkline_parent_class)->dispose (object);
 }
@@ -84,7 +83,8 @@ studio_sparkline_class_init (StudioSparklineClass *klass)
 static void
 studio_sparkline_init (StudioSparkline *self)
 {
-  g_signal_connect_swapped (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self);
+  g_signal_connect_object (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self,
+                           G_CONNECT_SWAPPED);
 }
 
 void

@@ -353,8 +353,7 @@ studio_csv_page_class_init (StudioCsvPageClass *klass)
   STUDIO_TEMPLATE_CHILDREN (klass, StudioCsvPage, box, path, delimiter, header, header_row, columns, prepare, normalize,
                             missing, verdict, more);
   STUDIO_TEMPLATE_CALLBACKS (klass, path_cb, form_cb, update);
-  changed_signal
-      = g_signal_new ("changed", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  changed_signal = studio_signal_new ("changed", G_TYPE_FROM_CLASS (klass), 0);
 }
 
 static void

@@ -210,8 +210,7 @@ studio_data_list_class_init (StudioDataListClass *klass)
   STUDIO_TEMPLATE_CHILDREN (klass, StudioDataList, entry, none, group[READY].box, group[READY].list, group[FILES].box,
                             group[FILES].list);
   STUDIO_TEMPLATE_CALLBACKS (klass, stop_search_cb, search_cb, enter_cb, activated_cb);
-  chosen_signal = g_signal_new ("chosen", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                                G_TYPE_NONE, 1, G_TYPE_STRING);
+  chosen_signal = studio_signal_new ("chosen", G_TYPE_FROM_CLASS (klass), 1, G_TYPE_STRING);
 }
 
 static void

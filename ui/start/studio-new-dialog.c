@@ -179,8 +179,7 @@ studio_new_dialog_class_init (StudioNewDialogClass *klass)
   STUDIO_TEMPLATE_CHILDREN (klass, StudioNewDialog, stack, title, back, create, spinner, bar, bar_label);
   STUDIO_TEMPLATE_CALLBACKS (klass, go_back, create_cb, chosen_cb);
   gtk_widget_class_add_binding (GTK_WIDGET_CLASS (klass), GDK_KEY_Escape, 0, escape_cb, NULL);
-  made_signal = g_signal_new ("made", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
-                              G_TYPE_STRING);
+  made_signal = studio_signal_new ("made", G_TYPE_FROM_CLASS (klass), 1, G_TYPE_STRING);
 }
 
 static void

@@ -3,6 +3,7 @@
 #include <adwaita.h>
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-type.h"
 #include "ui/start/studio-data-job.h"
 #include "ui/start/studio-start-rows.h"
 
@@ -154,8 +155,7 @@ studio_source_page_class_init (StudioSourcePageClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = studio_source_page_dispose;
   gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
-  changed_signal
-      = g_signal_new ("changed", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  changed_signal = studio_signal_new ("changed", G_TYPE_FROM_CLASS (klass), 0);
 }
 
 static void

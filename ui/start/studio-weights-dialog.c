@@ -267,10 +267,8 @@ studio_weights_dialog_class_init (StudioWeightsDialogClass *klass)
   STUDIO_TEMPLATE_CHILDREN (klass, StudioWeightsDialog, title, use_row, use, misfits, make_row, make, left_out, table);
   STUDIO_TEMPLATE_CALLBACKS (klass, use_cb, make_cb);
   gtk_widget_class_add_binding_action (GTK_WIDGET_CLASS (klass), GDK_KEY_Escape, 0, "window.close", NULL);
-  used_signal
-      = g_signal_new ("used", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-  made_signal = g_signal_new ("made", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
-                              G_TYPE_STRING);
+  used_signal = studio_signal_new ("used", G_TYPE_FROM_CLASS (klass), 0);
+  made_signal = studio_signal_new ("made", G_TYPE_FROM_CLASS (klass), 1, G_TYPE_STRING);
 }
 
 static void

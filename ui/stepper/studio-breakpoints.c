@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "ui/charts/studio-choice-name.h"
+#include "ui/charts/studio-type.h"
 #include "ui/scene/studio-format.h"
 
 #define KIND "breakpoint"
@@ -372,10 +373,6 @@ breakpoints_dispose (GObject *object)
 {
   StudioBreakpoints *self = STUDIO_BREAKPOINTS (object);
 
-  if (self->run != NULL)
-    g_signal_handlers_disconnect_by_data (self->run, self);
-  if (self->document != NULL)
-    g_signal_handlers_disconnect_by_data (self->document, self);
   g_clear_object (&self->run);
   g_clear_object (&self->document);
   G_OBJECT_CLASS (studio_breakpoints_parent_class)->dispose (object);
@@ -393,10 +390,8 @@ studio_breakpoints_class_init (StudioBreakpointsClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = breakpoints_dispose;
   G_OBJECT_CLASS (klass)->finalize = breakpoints_finalize;
-  signals[CHANGED]
-      = g_signal_new ("changed", STUDIO_TYPE_BREAKPOINTS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-  signals[HIT] = g_signal_new ("hit", STUDIO_TYPE_BREAKPOINTS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 3,
-                               G_TYPE_STRING, G_TYPE_STRING, G_TYPE_STRING);
+  signals[CHANGED] = studio_signal_new ("changed", STUDIO_TYPE_BREAKPOINTS, 0);
+  signals[HIT] = studio_signal_new ("hit", STUDIO_TYPE_BREAKPOINTS, 3, G_TYPE_STRING, G_TYPE_STRING, G_TYPE_STRING);
 }
 
 static void
@@ -413,9 +408,9 @@ studio_breakpoints_new (StudioDocument *document, StudioRun *run)
 
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
-  g_signal_connect_swapped (document, "changed", G_CALLBACK (changed_cb), self);
-  g_signal_connect_swapped (run, "state-changed", G_CALLBACK (state_cb), self);
-  g_signal_connect (run, "problem", G_CALLBACK (problem_cb), self);
+  g_signal_connect_object (document, "changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (run, "state-changed", G_CALLBACK (state_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (run, "problem", G_CALLBACK (problem_cb), self, 0);
   changed_cb (self);
   return self;
 }

@@ -2,6 +2,8 @@
  */
 #include "ui/stepper/studio-instant.h"
 
+#include "ui/charts/studio-type.h"
+
 struct _StudioInstant
 {
   GObject parent_instance;
@@ -183,8 +185,6 @@ instant_dispose (GObject *object)
 
   g_clear_handle_id (&self->idle, g_source_remove);
   g_cancellable_cancel (self->cancellable);
-  if (self->document != NULL)
-    g_signal_handlers_disconnect_by_data (self->document, self);
   g_clear_object (&self->document);
   if (self->worker != NULL)
     studio_worker_finish (self->worker);
@@ -207,8 +207,7 @@ studio_instant_class_init (StudioInstantClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = instant_dispose;
   G_OBJECT_CLASS (klass)->finalize = instant_finalize;
-  changed_signal
-      = g_signal_new ("changed", STUDIO_TYPE_INSTANT, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+  changed_signal = studio_signal_new ("changed", STUDIO_TYPE_INSTANT, 0);
 }
 
 static void
@@ -224,7 +223,7 @@ studio_instant_new (StudioDocument *document)
   StudioInstant *self = g_object_new (STUDIO_TYPE_INSTANT, NULL);
 
   self->document = g_object_ref (document);
-  g_signal_connect_swapped (document, "net-changed", G_CALLBACK (net_cb), self);
-  g_signal_connect_swapped (document, "scope-changed", G_CALLBACK (scope_cb), self);
+  g_signal_connect_object (document, "net-changed", G_CALLBACK (net_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (document, "scope-changed", G_CALLBACK (scope_cb), self, G_CONNECT_SWAPPED);
   return self;
 }

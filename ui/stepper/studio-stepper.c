@@ -3,6 +3,8 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-type.h"
+
 typedef struct
 {
   const char *method; /* of the worker */
@@ -547,13 +549,10 @@ static void
 studio_stepper_class_init (StudioStepperClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = stepper_dispose;
-  signals[CHANGED]
-      = g_signal_new ("changed", STUDIO_TYPE_STEPPER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-  signals[BEGIN] = g_signal_new ("begin", STUDIO_TYPE_STEPPER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-  signals[MARKED]
-      = g_signal_new ("marked", STUDIO_TYPE_STEPPER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-  signals[SAY] = g_signal_new ("say", STUDIO_TYPE_STEPPER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
-                               G_TYPE_STRING);
+  signals[CHANGED] = studio_signal_new ("changed", STUDIO_TYPE_STEPPER, 0);
+  signals[BEGIN] = studio_signal_new ("begin", STUDIO_TYPE_STEPPER, 0);
+  signals[MARKED] = studio_signal_new ("marked", STUDIO_TYPE_STEPPER, 0);
+  signals[SAY] = studio_signal_new ("say", STUDIO_TYPE_STEPPER, 1, G_TYPE_STRING);
 }
 
 static void

@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 
 #include "ui/charts/studio-text-scale.h"
+#include "ui/charts/studio-type.h"
 #include "ui/scene/studio-format.h"
 
 #define STRIDES 50 /* key presses from one side of a plane to the other; a tenth with Shift */
@@ -233,7 +234,6 @@ static void
 view_dispose (GObject *object)
 {
   StudioTaskView *self = STUDIO_TASK_VIEW (object);
-  g_signal_handlers_disconnect_by_data (adw_style_manager_get_default (), self);
   g_clear_pointer (&self->description, g_free);
   g_clear_pointer (&self->point_words, g_free);
   G_OBJECT_CLASS (studio_task_view_parent_class)->dispose (object);
@@ -250,8 +250,7 @@ studio_task_view_class_init (StudioTaskViewClass *klass)
   widget_class->query_tooltip = query_tooltip;
   gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
   gtk_widget_class_set_css_name (widget_class, "taskview");
-  point_signal = g_signal_new ("point-moved", STUDIO_TYPE_TASK_VIEW, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                               G_TYPE_NONE, 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
+  point_signal = studio_signal_new ("point-moved", STUDIO_TYPE_TASK_VIEW, 2, G_TYPE_DOUBLE, G_TYPE_DOUBLE);
 }
 
 static void
@@ -272,7 +271,8 @@ studio_task_view_init (StudioTaskView *self)
   gtk_accessible_update_property (GTK_ACCESSIBLE (self), GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Picture of the task"), -1);
   /* Axes run from left to right in every language, as in charts. */
   gtk_widget_set_direction (GTK_WIDGET (self), GTK_TEXT_DIR_LTR);
-  g_signal_connect_swapped (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self);
+  g_signal_connect_object (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self,
+                           G_CONNECT_SWAPPED);
 }
 
 StudioTaskView *

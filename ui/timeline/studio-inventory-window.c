@@ -12,6 +12,7 @@
 #include "ui/charts/studio-template.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/charts/studio-tool-window.h"
+#include "ui/run/run-report.h"
 #include "ui/worker/studio-planner.h"
 #include "ui/timeline/studio-inventory.h"
 #include "ui/timeline/studio-rank-memory.h"
@@ -320,16 +321,13 @@ taken_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   g_autoptr (PlanRequest) request = data;
   View *self = g_object_get_data (G_OBJECT (request->window), "view");
-  g_autoptr (GVariant) shape = NULL, full_shape = NULL, values = NULL;
-  gint64 step;
+  g_autoptr (GVariant) values = run_report_finish (source, result, NULL, NULL);
   gsize n;
 
-  gboolean answered = loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &step, &shape, &full_shape,
-                                                                 &values, result, NULL);
   if (self == NULL)
     return;
   self->in_flight = FALSE;
-  if (answered)
+  if (values != NULL)
     {
       const char *text = g_variant_get_fixed_array (values, &n, 1);
 
@@ -350,8 +348,7 @@ request_run (View *self)
   if (proxy == NULL || self->in_flight)
     return;
   self->in_flight = TRUE;
-  loom_bus_worker1_call_get_snapshot (proxy, LOOM_SNAPSHOT_NODES, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0),
-                                      MAX_BYTES, NULL, taken_cb, plan_request_new (self, MEMORY));
+  run_report_async (proxy, LOOM_SNAPSHOT_NODES, MAX_BYTES, NULL, taken_cb, plan_request_new (self, MEMORY));
 }
 
 static void

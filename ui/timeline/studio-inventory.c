@@ -6,7 +6,9 @@
 #include <glib/gi18n.h>
 #include <json-glib/json-glib.h>
 
-G_DEFINE_FINAL_TYPE (StudioInventoryRow, studio_inventory_row, G_TYPE_OBJECT)
+#include "ui/charts/studio-type.h"
+
+STUDIO_DEFINE_TYPE (StudioInventoryRow, studio_inventory_row, G_TYPE_OBJECT)
 
 static void
 row_finalize (GObject *object)
@@ -23,11 +25,6 @@ static void
 studio_inventory_row_class_init (StudioInventoryRowClass *klass)
 {
   G_OBJECT_CLASS (klass)->finalize = row_finalize;
-}
-
-static void
-studio_inventory_row_init (StudioInventoryRow *self)
-{
 }
 
 int

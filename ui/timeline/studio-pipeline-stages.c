@@ -5,6 +5,7 @@
 #include <json-glib/json-glib.h>
 
 #include "engine/loom.h"
+#include "ui/charts/studio-type.h"
 #include "ui/worker/studio-planner.h"
 
 #define REST_MS 700
@@ -20,7 +21,7 @@ struct _StudioPipelineStages
   guint rest;
 };
 
-G_DEFINE_FINAL_TYPE (StudioPipelineStages, studio_pipeline_stages, G_TYPE_OBJECT)
+STUDIO_DEFINE_TYPE (StudioPipelineStages, studio_pipeline_stages, G_TYPE_OBJECT)
 
 GHashTable *
 studio_pipeline_stages_parse (GPtrArray *events)
@@ -126,8 +127,6 @@ studio_pipeline_stages_dispose (GObject *object)
   g_cancellable_cancel (self->cancellable);
   g_clear_object (&self->cancellable);
   g_clear_weak_pointer (&self->canvas);
-  if (self->document != NULL)
-    g_signal_handlers_disconnect_by_data (self->document, self);
   g_clear_object (&self->document);
   g_clear_pointer (&self->requested_hash, g_free);
   G_OBJECT_CLASS (studio_pipeline_stages_parent_class)->dispose (object);
@@ -139,11 +138,6 @@ studio_pipeline_stages_class_init (StudioPipelineStagesClass *klass)
   G_OBJECT_CLASS (klass)->dispose = studio_pipeline_stages_dispose;
 }
 
-static void
-studio_pipeline_stages_init (StudioPipelineStages *self)
-{
-}
-
 StudioPipelineStages *
 studio_pipeline_stages_new (StudioDocument *document, StudioCanvas *canvas)
 {
@@ -151,7 +145,7 @@ studio_pipeline_stages_new (StudioDocument *document, StudioCanvas *canvas)
 
   self->document = g_object_ref (document);
   g_set_weak_pointer (&self->canvas, canvas);
-  g_signal_connect_swapped (document, "net-changed", G_CALLBACK (changed_cb), self);
+  g_signal_connect_object (document, "net-changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
   changed_cb (self);
   return self;
 }

@@ -8,6 +8,7 @@
 
 #include "engine/loom.h"
 #include "ui/charts/studio-chart.h"
+#include "ui/run/run-report.h"
 #include "ui/worker/studio-planner.h"
 
 #define PERIOD    1 /* seconds */
@@ -157,14 +158,11 @@ static void
 answer_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   g_autoptr (StudioRankLosses) self = data;
-  g_autoptr (GVariant) shape = NULL, full_shape = NULL, values = NULL;
-  gint64 step;
+  g_autoptr (GVariant) values = run_report_finish (source, result, NULL, NULL);
   gsize n;
 
   self->in_flight = FALSE;
-  if (self->run == NULL || G_OBJECT (source) != G_OBJECT (studio_run_get_proxy (self->run))
-      || !loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &step, &shape, &full_shape, &values,
-                                                     result, NULL))
+  if (self->run == NULL || G_OBJECT (source) != G_OBJECT (studio_run_get_proxy (self->run)) || values == NULL)
     return;
   const char *text = g_variant_get_fixed_array (values, &n, 1);
   append_points (self, text, n);
@@ -180,8 +178,7 @@ ask_cb (gpointer data)
       || studio_run_get_state (self->run) == STUDIO_RUN_STARTING)
     return G_SOURCE_CONTINUE;
   self->in_flight = TRUE;
-  loom_bus_worker1_call_get_snapshot (proxy, LOOM_SNAPSHOT_LOSSES, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0),
-                                      MAX_BYTES, NULL, answer_cb, g_object_ref (self));
+  run_report_async (proxy, LOOM_SNAPSHOT_LOSSES, MAX_BYTES, NULL, answer_cb, g_object_ref (self));
   return G_SOURCE_CONTINUE;
 }
 
@@ -219,8 +216,6 @@ losses_dispose (GObject *object)
   StudioRankLosses *self = STUDIO_RANK_LOSSES (object);
 
   g_clear_handle_id (&self->timer, g_source_remove);
-  if (self->run != NULL)
-    g_signal_handlers_disconnect_by_data (self->run, self);
   g_clear_object (&self->run);
   G_OBJECT_CLASS (studio_rank_losses_parent_class)->dispose (object);
 }
@@ -276,8 +271,8 @@ studio_rank_losses_new (StudioRun *run)
   StudioRankLosses *self = g_object_new (STUDIO_TYPE_RANK_LOSSES, NULL);
 
   self->run = g_object_ref (run);
-  g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
-  g_signal_connect (run, "ranks-changed", G_CALLBACK (state_cb), self);
+  g_signal_connect_object (run, "state-changed", G_CALLBACK (state_cb), self, 0);
+  g_signal_connect_object (run, "ranks-changed", G_CALLBACK (state_cb), self, 0);
   show (self);
   return self;
 }

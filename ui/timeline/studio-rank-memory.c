@@ -228,8 +228,6 @@ rank_memory_dispose (GObject *object)
   StudioRankMemory *self = STUDIO_RANK_MEMORY (object);
 
   g_clear_handle_id (&self->timer, g_source_remove);
-  if (self->run != NULL)
-    g_signal_handlers_disconnect_by_data (self->run, self);
   g_clear_object (&self->run);
   G_OBJECT_CLASS (studio_rank_memory_parent_class)->dispose (object);
 }
@@ -286,8 +284,8 @@ studio_rank_memory_new (StudioRun *run)
   StudioRankMemory *self = g_object_new (STUDIO_TYPE_RANK_MEMORY, NULL);
 
   self->run = g_object_ref (run);
-  g_signal_connect (run, "state-changed", G_CALLBACK (state_cb), self);
-  g_signal_connect (run, "memory-changed", G_CALLBACK (memory_cb), self);
+  g_signal_connect_object (run, "state-changed", G_CALLBACK (state_cb), self, 0);
+  g_signal_connect_object (run, "memory-changed", G_CALLBACK (memory_cb), self, 0);
   memory_cb (run, self);
   return self;
 }

@@ -4,6 +4,9 @@
 
 #include "engine/loom.h"
 
+#include "ui/charts/studio-type.h"
+#include "ui/run/run-report.h"
+
 #define PERIOD    5 /* seconds, after the first times of a run; before, each second */
 #define MAX_BYTES (4 * 1024 * 1024)
 
@@ -17,7 +20,7 @@ struct _StudioStepClock
   guint timer, tick;
 };
 
-G_DEFINE_FINAL_TYPE (StudioStepClock, studio_step_clock, G_TYPE_OBJECT)
+STUDIO_DEFINE_TYPE (StudioStepClock, studio_step_clock, G_TYPE_OBJECT)
 
 static guint changed_signal;
 
@@ -95,13 +98,10 @@ static void
 answer_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   g_autoptr (StudioStepClock) self = data;
-  g_autoptr (GVariant) shape = NULL, full_shape = NULL, values = NULL;
-  gint64 step;
+  g_autoptr (GVariant) values = run_report_finish (source, result, NULL, NULL);
 
   self->in_flight = FALSE;
-  if (loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &step, &shape, &full_shape, &values, result,
-                                                 NULL)
-      && self->run != NULL && studio_run_get_proxy (self->run) == LOOM_BUS_WORKER1 (source))
+  if (values != NULL && self->run != NULL && studio_run_get_proxy (self->run) == LOOM_BUS_WORKER1 (source))
     begin_reading (self, NULL, g_steal_pointer (&values));
 }
 
@@ -135,9 +135,7 @@ request (StudioStepClock *self)
   if (proxy != NULL && studio_run_get_state (self->run) == STUDIO_RUN_RUNNING)
     {
       self->in_flight = TRUE;
-      loom_bus_worker1_call_get_snapshot (proxy, LOOM_SNAPSHOT_TRACE,
-                                          g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0), MAX_BYTES, NULL,
-                                          answer_cb, g_object_ref (self));
+      run_report_async (proxy, LOOM_SNAPSHOT_TRACE, MAX_BYTES, NULL, answer_cb, g_object_ref (self));
     }
   else if (self->spans == NULL && self->folder != NULL)
     begin_reading (self, g_strdup (self->folder), NULL);
@@ -181,8 +179,6 @@ step_clock_dispose (GObject *object)
   StudioStepClock *self = STUDIO_STEP_CLOCK (object);
 
   g_clear_handle_id (&self->timer, g_source_remove);
-  if (self->run != NULL)
-    g_signal_handlers_disconnect_by_data (self->run, self);
   g_clear_object (&self->run);
   g_clear_pointer (&self->spans, g_array_unref);
   g_clear_pointer (&self->folder, g_free);
@@ -193,13 +189,7 @@ static void
 studio_step_clock_class_init (StudioStepClockClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = step_clock_dispose;
-  changed_signal
-      = g_signal_new ("changed", STUDIO_TYPE_STEP_CLOCK, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-}
-
-static void
-studio_step_clock_init (StudioStepClock *self)
-{
+  changed_signal = studio_signal_new ("changed", STUDIO_TYPE_STEP_CLOCK, 0);
 }
 
 StudioStepClock *
@@ -208,6 +198,6 @@ studio_step_clock_new (StudioRun *run)
   StudioStepClock *self = g_object_new (STUDIO_TYPE_STEP_CLOCK, NULL);
 
   self->run = g_object_ref (run);
-  g_signal_connect_swapped (run, "state-changed", G_CALLBACK (state_cb), self);
+  g_signal_connect_object (run, "state-changed", G_CALLBACK (state_cb), self, G_CONNECT_SWAPPED);
   return self;
 }

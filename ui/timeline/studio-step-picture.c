@@ -5,6 +5,7 @@
 #include <glib/gi18n.h>
 
 #include "ui/charts/studio-text-scale.h"
+#include "ui/charts/studio-type.h"
 
 struct _StudioStepPicture
 {
@@ -163,7 +164,6 @@ step_picture_dispose (GObject *object)
   StudioStepPicture *self = STUDIO_STEP_PICTURE (object);
 
   g_clear_pointer (&self->memory, studio_step_memory_free);
-  g_signal_handlers_disconnect_by_data (adw_style_manager_get_default (), self);
   G_OBJECT_CLASS (studio_step_picture_parent_class)->dispose (object);
 }
 
@@ -175,8 +175,7 @@ studio_step_picture_class_init (StudioStepPictureClass *klass)
   G_OBJECT_CLASS (klass)->dispose = step_picture_dispose;
   widget_class->snapshot = step_picture_snapshot;
   widget_class->measure = step_picture_measure;
-  moment_signal = g_signal_new ("moment", G_TYPE_FROM_CLASS (klass), G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                                G_TYPE_NONE, 1, G_TYPE_UINT);
+  moment_signal = studio_signal_new ("moment", G_TYPE_FROM_CLASS (klass), 1, G_TYPE_UINT);
   gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
   gtk_widget_class_set_css_name (widget_class, "steppicture");
 }
@@ -194,6 +193,7 @@ studio_step_picture_init (StudioStepPicture *self)
   g_signal_connect (keys, "key-pressed", G_CALLBACK (key_cb), self);
   gtk_widget_add_controller (GTK_WIDGET (self), GTK_EVENT_CONTROLLER (drag));
   gtk_widget_add_controller (GTK_WIDGET (self), keys);
-  g_signal_connect_swapped (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self);
+  g_signal_connect_object (adw_style_manager_get_default (), "notify::dark", G_CALLBACK (gtk_widget_queue_draw), self,
+                           G_CONNECT_SWAPPED);
   describe (self);
 }

@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-type.h"
 #include "ui/worker/studio-planner.h"
 
 #define CALM_MS 400 /* without a change, before the planner starts */
@@ -20,7 +21,7 @@ struct _StudioStepPlan
   guint timer;
 };
 
-G_DEFINE_FINAL_TYPE (StudioStepPlan, studio_step_plan, G_TYPE_OBJECT)
+STUDIO_DEFINE_TYPE (StudioStepPlan, studio_step_plan, G_TYPE_OBJECT)
 
 static guint changed_signal;
 
@@ -164,10 +165,6 @@ step_plan_dispose (GObject *object)
   StudioStepPlan *self = STUDIO_STEP_PLAN (object);
 
   stop (self);
-  if (self->run != NULL)
-    g_signal_handlers_disconnect_by_data (self->run, self);
-  if (self->document != NULL)
-    g_signal_handlers_disconnect_by_data (self->document, self);
   g_clear_object (&self->run);
   g_clear_object (&self->document);
   g_clear_pointer (&self->events, g_ptr_array_unref);
@@ -180,13 +177,7 @@ static void
 studio_step_plan_class_init (StudioStepPlanClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = step_plan_dispose;
-  changed_signal
-      = g_signal_new ("changed", STUDIO_TYPE_STEP_PLAN, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-}
-
-static void
-studio_step_plan_init (StudioStepPlan *self)
-{
+  changed_signal = studio_signal_new ("changed", STUDIO_TYPE_STEP_PLAN, 0);
 }
 
 StudioStepPlan *
@@ -196,9 +187,9 @@ studio_step_plan_new (StudioDocument *document, StudioRun *run)
 
   self->document = g_object_ref (document);
   self->run = g_object_ref (run);
-  g_signal_connect_swapped (document, "net-changed", G_CALLBACK (changed_cb), self);
-  g_signal_connect_swapped (document, "changed", G_CALLBACK (changed_cb), self);
-  g_signal_connect_swapped (run, "state-changed", G_CALLBACK (changed_cb), self);
-  g_signal_connect_swapped (run, "ranks-changed", G_CALLBACK (changed_cb), self);
+  g_signal_connect_object (document, "net-changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (document, "changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (run, "state-changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (run, "ranks-changed", G_CALLBACK (changed_cb), self, G_CONNECT_SWAPPED);
   return self;
 }

@@ -4,11 +4,12 @@
 #include <glib/gi18n.h>
 #include <json-glib/json-glib.h>
 
+#include "ui/charts/studio-type.h"
 #include "ui/drawing/step-memory.h"
 #include "ui/scene/studio-format.h"
 #include "ui/timeline/timeline-text.h"
 
-G_DEFINE_FINAL_TYPE (StudioStepRow, studio_step_row, G_TYPE_OBJECT)
+STUDIO_DEFINE_TYPE (StudioStepRow, studio_step_row, G_TYPE_OBJECT)
 
 static void
 step_row_finalize (GObject *object)
@@ -30,11 +31,6 @@ static void
 studio_step_row_class_init (StudioStepRowClass *klass)
 {
   G_OBJECT_CLASS (klass)->finalize = step_row_finalize;
-}
-
-static void
-studio_step_row_init (StudioStepRow *self)
-{
 }
 
 /* ---- rows from events --------------------------------------------------------------- */

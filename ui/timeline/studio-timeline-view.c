@@ -9,6 +9,7 @@
 #include "ui/charts/studio-template.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/run/run-costs.h"
+#include "ui/run/run-report.h"
 #include "ui/scene/studio-format.h"
 #include "ui/timeline/studio-timeline.h"
 #include "ui/timeline/timeline-text.h"
@@ -215,14 +216,10 @@ static void
 answer_cb (GObject *source, GAsyncResult *result, gpointer data)
 {
   g_autoptr (StudioTimelineView) self = data;
-  g_autoptr (GVariant) shape = NULL, full_shape = NULL, values = NULL;
-  gint64 step;
+  g_autoptr (GVariant) values = run_report_finish (source, result, NULL, NULL);
 
   self->in_flight = FALSE;
-  if (self->run == NULL)
-    return;
-  if (loom_bus_worker1_call_get_snapshot_finish (LOOM_BUS_WORKER1 (source), &step, &shape, &full_shape, &values, result,
-                                                 NULL))
+  if (self->run != NULL && values != NULL)
     begin_reading (self, NULL, g_steal_pointer (&values));
 }
 
@@ -242,8 +239,7 @@ refresh (gpointer data)
       || (self->has_spans && studio_timeline_is_held (self->timeline)))
     return G_SOURCE_CONTINUE;
   self->in_flight = TRUE;
-  loom_bus_worker1_call_get_snapshot (proxy, LOOM_SNAPSHOT_TRACE, g_variant_new_array (G_VARIANT_TYPE_INT64, NULL, 0),
-                                      MAX_BYTES, NULL, answer_cb, g_object_ref (self));
+  run_report_async (proxy, LOOM_SNAPSHOT_TRACE, MAX_BYTES, NULL, answer_cb, g_object_ref (self));
   run_costs_request (self->costs);
   return G_SOURCE_CONTINUE;
 }
@@ -289,8 +285,6 @@ timeline_view_dispose (GObject *object)
   StudioTimelineView *self = STUDIO_TIMELINE_VIEW (object);
 
   g_clear_handle_id (&self->timer, g_source_remove);
-  if (self->run != NULL)
-    g_signal_handlers_disconnect_by_data (self->run, self);
   if (self->timeline != NULL)
     g_signal_handlers_disconnect_by_data (self->timeline, self);
   self->timeline = NULL;
@@ -327,7 +321,7 @@ studio_timeline_view_new (StudioRun *run)
 
   self->run = g_object_ref (run);
   self->costs = run_costs_new (run, costs_cb, self);
-  g_signal_connect (self->run, "state-changed", G_CALLBACK (state_cb), self);
+  g_signal_connect_object (self->run, "state-changed", G_CALLBACK (state_cb), self, 0);
   g_signal_connect_swapped (self, "map", G_CALLBACK (refresh), self);
   self->timer = g_timeout_add_seconds (PERIOD, refresh, self);
   show_empty (self);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "engine/loom.h"
+#include "ui/charts/studio-type.h"
 #include "ui/drawing/chart-text.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/timeline/timeline-text.h"
@@ -42,12 +43,7 @@ struct _StudioTimeline
 
 G_DEFINE_FINAL_TYPE (StudioTimeline, studio_timeline, GTK_TYPE_WIDGET)
 
-enum
-{
-  DESCRIBED,
-  N_SIGNALS
-};
-static guint signals[N_SIGNALS];
+static guint described_signal;
 
 static double
 scale_of (StudioTimeline *self)
@@ -152,7 +148,7 @@ emit_described (StudioTimeline *self, int i)
 {
   g_autofree char *text = i >= 0 ? timeline_describe (span_at (self, (guint)i)) : NULL;
 
-  g_signal_emit (self, signals[DESCRIBED], 0, text);
+  g_signal_emit (self, described_signal, 0, text);
 }
 
 /* Emits the description again after spans have moved under a still pointer, which causes no event. */
@@ -663,8 +659,7 @@ studio_timeline_class_init (StudioTimelineClass *klass)
   widget_class->measure = timeline_measure;
   gtk_widget_class_set_css_name (widget_class, "timeline");
   gtk_widget_class_set_accessible_role (widget_class, GTK_ACCESSIBLE_ROLE_IMG);
-  signals[DESCRIBED] = g_signal_new ("described", STUDIO_TYPE_TIMELINE, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                                     G_TYPE_NONE, 1, G_TYPE_STRING);
+  described_signal = studio_signal_new ("described", STUDIO_TYPE_TIMELINE, 1, G_TYPE_STRING);
 }
 
 static void

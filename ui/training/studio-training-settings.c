@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "ui/charts/studio-expander.h"
+#include "ui/charts/studio-type.h"
 
 G_DEFINE_TYPE (StudioTrainingSettings, studio_training_settings, GTK_TYPE_WIDGET)
 
@@ -546,8 +547,7 @@ studio_training_settings_class_init (StudioTrainingSettingsClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = training_settings_dispose;
   gtk_widget_class_set_layout_manager_type (GTK_WIDGET_CLASS (klass), GTK_TYPE_BIN_LAYOUT);
-  sweep_signal = g_signal_new ("sweep", STUDIO_TYPE_TRAINING_SETTINGS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL,
-                               G_TYPE_NONE, 2, G_TYPE_STRING, G_TYPE_STRV);
+  sweep_signal = studio_signal_new ("sweep", STUDIO_TYPE_TRAINING_SETTINGS, 2, G_TYPE_STRING, G_TYPE_STRV);
 }
 
 static void

@@ -3,6 +3,7 @@
 
 #include <glib/gi18n.h>
 
+#include "ui/charts/studio-type.h"
 #include "ui/document/studio-example.h"
 #include "ui/document/studio-journal.h"
 #include "ui/page/open-documents.h"
@@ -26,7 +27,7 @@ struct _StudioOpener
   GtkFileChooserNative *chooser;
 };
 
-G_DEFINE_FINAL_TYPE (StudioOpener, studio_opener, G_TYPE_OBJECT)
+STUDIO_DEFINE_TYPE (StudioOpener, studio_opener, G_TYPE_OBJECT)
 
 /* ---- graphs ------------------------------------------------------------------------------------- */
 
@@ -517,8 +518,8 @@ take_recording (StudioOpener *self, GFile *file)
 
 /* The function for each kind of file. */
 static void (*const takers[]) (StudioOpener *self, GFile *file) = {
-  [STUDIO_FILE_GRAPH] = take_graph,     [STUDIO_FILE_TABLE] = take_table, [STUDIO_FILE_MODEL] = take_model,
-  [STUDIO_FILE_WEIGHTS] = take_weights, [STUDIO_FILE_TRACE] = take_trace, [STUDIO_FILE_LECTURE] = take_lecture,
+  [STUDIO_FILE_GRAPH] = take_graph,         [STUDIO_FILE_TABLE] = take_table, [STUDIO_FILE_MODEL] = take_model,
+  [STUDIO_FILE_WEIGHTS] = take_weights,     [STUDIO_FILE_TRACE] = take_trace, [STUDIO_FILE_LECTURE] = take_lecture,
   [STUDIO_FILE_RECORDING] = take_recording,
 };
 
@@ -532,10 +533,11 @@ studio_opener_take_file (StudioOpener *self, GFile *file)
       return TRUE;
     }
   g_autofree char *name = g_file_get_basename (file);
-  g_autofree char *sentence = g_strdup_printf (
-      _ ("“%s” cannot be opened. Studio opens graphs (.xml), tables (.csv, .tsv), models (.onnx), "
-         "weights (.safetensors, .pth, .npz, .gguf …), traces of a step (.json), lectures (.lecture) and recorded sessions (.recording)."),
-      name);
+  g_autofree char *sentence
+      = g_strdup_printf (_ ("“%s” cannot be opened. Studio opens graphs (.xml), tables (.csv, .tsv), models (.onnx), "
+                            "weights (.safetensors, .pth, .npz, .gguf …), traces of a step (.json), lectures "
+                            "(.lecture) and recorded sessions (.recording)."),
+                         name);
   studio_tabs_say (self->tabs, sentence);
   return FALSE;
 }
@@ -609,11 +611,6 @@ static void
 studio_opener_class_init (StudioOpenerClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = opener_dispose;
-}
-
-static void
-studio_opener_init (StudioOpener *self)
-{
 }
 
 StudioOpener *

@@ -1,6 +1,7 @@
 /* Implements studio-tabs.h. */
 #include "ui/window/studio-tabs.h"
 
+#include "ui/charts/studio-type.h"
 #include "ui/shell/studio-commands.h"
 
 struct _StudioTabs
@@ -13,7 +14,7 @@ struct _StudioTabs
   gboolean ended;
 };
 
-G_DEFINE_FINAL_TYPE (StudioTabs, studio_tabs, G_TYPE_OBJECT)
+STUDIO_DEFINE_TYPE (StudioTabs, studio_tabs, G_TYPE_OBJECT)
 
 enum
 {
@@ -356,16 +357,10 @@ static void
 studio_tabs_class_init (StudioTabsClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = tabs_dispose;
-  signals[SELECTED] = g_signal_new ("selected", STUDIO_TYPE_TABS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE,
-                                    1, STUDIO_TYPE_PAGE);
+  signals[SELECTED] = studio_signal_new ("selected", STUDIO_TYPE_TABS, 1, STUDIO_TYPE_PAGE);
   for (guint i = PAGE_CHANGED; i < N_SIGNALS; i++)
     signals[i] = g_signal_new (((const char *const[]){ NULL, "page-changed", "size-class", "counted", "emptied" })[i],
                                STUDIO_TYPE_TABS, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
-}
-
-static void
-studio_tabs_init (StudioTabs *self)
-{
 }
 
 StudioTabs *

@@ -56,12 +56,7 @@ G_DEFINE_TYPE (StudioWorker, studio_worker, G_TYPE_OBJECT)
 
 static void end_by_force (StudioWorker *self);
 
-enum
-{
-  ENDED,
-  N_SIGNALS
-};
-static guint signals[N_SIGNALS];
+static guint ended_signal;
 
 static gboolean
 let_go_over_cb (gpointer data)
@@ -127,8 +122,8 @@ studio_worker_class_init (StudioWorkerClass *klass)
 {
   G_OBJECT_CLASS (klass)->dispose = worker_dispose;
   G_OBJECT_CLASS (klass)->finalize = worker_finalize;
-  signals[ENDED] = g_signal_new ("ended", STUDIO_TYPE_WORKER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
-                                 G_TYPE_STRING);
+  ended_signal = g_signal_new ("ended", STUDIO_TYPE_WORKER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1,
+                               G_TYPE_STRING);
 }
 
 static void
@@ -199,7 +194,7 @@ emit_ended (StudioWorker *self)
   g_clear_handle_id (&self->drain, g_source_remove);
   g_autofree char *sentence = dup_end (self);
   g_object_ref (self);
-  g_signal_emit (self, signals[ENDED], 0, sentence);
+  g_signal_emit (self, ended_signal, 0, sentence);
   g_object_unref (self);
 }
 
