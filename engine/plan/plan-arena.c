@@ -54,9 +54,9 @@ graph_in_arena (PlanGraph *g, const PlanStorage *s)
 }
 
 /* Puts each of `blocks`, in this order, into the smallest gap that is free while it is alive. Returns the bytes
- * needed. */
+ * needed; G_MAXSIZE as soon as they are more than `most`. */
 static gsize
-fit (GPtrArray *blocks)
+fit (GPtrArray *blocks, gsize most)
 {
   g_autoptr (GPtrArray) placed = g_ptr_array_new ();
   gsize top = 0;
@@ -82,6 +82,8 @@ fit (GPtrArray *blocks)
         }
       s->offset = best != G_MAXSIZE ? best : cursor;
       top = MAX (top, s->offset + s->bytes);
+      if (top > most)
+        return G_MAXSIZE;
       while (at < placed->len && ((PlanStorage *)g_ptr_array_index (placed, at))->offset <= s->offset)
         at++;
       g_ptr_array_insert (placed, (int)at, s);
@@ -220,7 +222,7 @@ keep_if_better (Fitting *f, gsize top)
 static gboolean
 try_order (Fitting *f)
 {
-  return keep_if_better (f, fit (f->blocks));
+  return keep_if_better (f, fit (f->blocks, f->least));
 }
 
 /* If the simple orders need more than what is alive at once, moves blocks that reach the top earlier in the order and

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/world/world-machine.h"
 #include "tests/world/world-store.h"
 
 static int life = -1, full_until, n_faults;
@@ -19,8 +20,8 @@ const char *
 world_fault_name (WorldFaultKind kind)
 {
   static const char *const names[WORLD_N_FAULTS]
-      = { "kill",   "power",  "EIO",  "ENOSPC", "EMFILE", "EINTR", "short", "full",   "jump",
-          "memory", "device", "lost", "late",   "stall",  "break", "lose",  "repeat", "stop" };
+      = { "kill",   "power",  "EIO",  "ENOSPC", "EMFILE", "EINTR", "short", "full", "jump",   "hang",
+          "memory", "device", "lost", "late",   "stall",  "die",   "break", "lose", "repeat", "stop" };
 
   return names[kind];
 }
@@ -95,6 +96,12 @@ enter (May may)
           full_until = call + FULL;
           world_disk->report.n_met++;
           break;
+        case WORLD_HANG:
+          world_disk->report.clock += G_GINT64_CONSTANT (60000000000);
+          g_mutex_unlock (&mutex);
+          world_machine_hang ();
+          g_mutex_lock (&mutex);
+          break;
         case WORLD_JUMP:
           world_disk->report.clock += G_GINT64_CONSTANT (3600000000000);
           world_disk->report.wall
@@ -103,7 +110,7 @@ enter (May may)
         default:
           break;
         }
-      world_disk->report.n_met += error != 0 || f->kind == WORLD_JUMP;
+      world_disk->report.n_met += error != 0 || f->kind == WORLD_JUMP || f->kind == WORLD_HANG;
     }
   if (error == 0 && call < full_until && (may & MAY_FILL))
     error = ENOSPC;
@@ -622,11 +629,11 @@ world_begin_life (int number, const WorldFault *faults, int n)
 }
 
 void
-world_be_rank (int number)
+world_be_rank (int number, gboolean meets)
 {
   g_assert_cmpint (number, <, WORLD_MOST_RANKS);
   rank = number;
-  is_rank = TRUE;
+  is_rank = meets;
 }
 
 void

@@ -25,12 +25,14 @@ typedef enum
   WORLD_SHORT, /* a part is read or written */
   WORLD_FULL,  /* the disk is full during the next calls */
   WORLD_JUMP,  /* the clocks jump */
+  WORLD_HANG,  /* the process stops until the other ranks have timed out, and then goes on */
   /* Of other calls than those of files (world-machine.h), which are counted by themselves. */
   WORLD_MEMORY, /* an allocation fails */
   WORLD_DEVICE, /* a kernel, a copy, or an allocation of the device fails */
   WORLD_LOST,   /* the device is lost, with all later calls */
   WORLD_LATE,   /* a rank comes late to a call of the exchange */
   WORLD_STALL,  /* it does not come, so that the others time out */
+  WORLD_DIE,    /* it is killed, and the others go on */
   WORLD_BREAK,  /* the call fails on it alone */
   WORLD_LOSE,   /* its message is lost: it goes on, and the others time out */
   WORLD_REPEAT, /* its message to a server, or of one, arrives twice */
@@ -54,7 +56,7 @@ typedef struct
   WorldFaultKind kind;
 } WorldFault;
 
-#define WORLD_MOST_RANKS  4
+#define WORLD_MOST_RANKS  8      /* those of a run, and as many of a second start of it */
 #define WORLD_RANK_CALLS  100000 /* the first call of a rank is its number times this */
 #define WORLD_MOST_FAULTS 64
 #define WORLD_MOST_STEPS  64
@@ -88,8 +90,8 @@ void world_keep (void);
 void world_put_back (void);
 /* In a child: which life it is, with these faults. Makes loom_os that of the world. */
 void world_begin_life (int life, const WorldFault *faults, int n);
-/* Of this thread. Only the first rank is killed: all are one process. */
-void world_be_rank (int rank);
+/* Of this thread. meets: not only calls of files fail on it. */
+void world_be_rank (int rank, gboolean meets);
 /* In the parent: what the disk holds after a kill, or after a loss of power. */
 void world_reboot (gboolean power);
 /* Outside of lives: no call fails, and none is counted. */

@@ -173,6 +173,31 @@ stall (const Exchange *self, const char *call)
   g_free (arrived);
 }
 
+static __thread LoomComm *own_comm;
+
+void
+world_machine_be (LoomComm *comm)
+{
+  own_comm = comm;
+}
+
+void
+world_machine_hang (void)
+{
+  if (own_comm != NULL)
+    stall ((const Exchange *)own_comm, "all_reduce");
+}
+
+/* The launcher notices, and tells the others. The thread leaves everything as it is, and never comes back. */
+static void
+die (const Exchange *self)
+{
+  g_autofree char *why = g_strdup_printf ("rank %d has been killed", self->base.rank);
+
+  self->inner->abort (self->inner, why);
+  g_thread_exit (NULL);
+}
+
 static LoomStatus
 meet (const Exchange *self, int met, const char *call, LoomMessage *message)
 {
@@ -186,6 +211,9 @@ meet (const Exchange *self, int met, const char *call, LoomMessage *message)
       return LOOM_STATUS_OK;
     case WORLD_LOSE:
       stall (self, call);
+      return LOOM_STATUS_OK;
+    case WORLD_DIE:
+      die (self);
       return LOOM_STATUS_OK;
     case WORLD_BREAK:
       g_strlcpy (message->text, "the network card has failed", sizeof message->text);

@@ -10,3 +10,6 @@
 /* The exchange of a rank over another one, which it frees. A rank that stalls, stalls for ever: the others report it at
  * once, as they would after a time-out. has_server: messages have numbers, so that one may arrive twice. */
 LoomComm *world_comm_new (LoomComm *inner, gboolean has_server);
+/* This thread is that rank of all, which stalls in a call of files. */
+void world_machine_be (LoomComm *comm);
+void world_machine_hang (void);

@@ -13,23 +13,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine/core/loom-folder.h"
 #include "engine/infer/loom-run-files.h"
-#include "engine/interop/loom-safetensors.h"
 #include "engine/loom-lab.h"
 #include "tests/train/train-test.h"
 #include "tests/world/world-journal.h"
 #include "tests/world/world-machine.h"
 #include "tests/world/world-queue.h"
+#include "tests/world/world-run.h"
 
-#define SECOND        WORLD_ROOT "/runs/second"
-#define LIVES         4
-#define CALLS         420 /* of a life, about; later faults have no effect */
-#define EDITS         110 /* the same, of one that writes a journal */
-#define MOST_FILE     (1 << 20)
-#define RANKS         2
-#define BATCH_NUMBERS "accumulate_"
-#define HANGS         120 /* seconds, after which a life that waits is ended; each takes less than one */
+#define SECOND     WORLD_ROOT "/runs/second"
+#define LIVES      4
+#define CALLS      420 /* of a life, about; later faults have no effect */
+#define EDITS      110 /* the same, of one that writes a journal */
+#define RANKS      2
+#define MOST_RANKS 4
+#define HANGS      120 /* seconds, after which a life that waits is ended; each takes less than one */
 
 #define RUN_OF(TRAIN, INSIDE)                                                                                          \
   TRAIN_TEST_SPIRALS ("n=\"80\"", "6")                                                                                 \
@@ -42,14 +40,17 @@ typedef enum
   BRANCH,  /* a second run begins with a state of the first one */
   REPLAY,  /* a second run repeats the first one, with its changes */
   SWEEP,   /* a second run, with another learning rate */
-  ELASTIC, /* a life may have another number of ranks than the one before */
+  ELASTIC, /* a life may have another number of ranks than the one before, and another strategy of the same bits */
 } Form;
+
+#define MESH(AXES) "<parallel " AXES " split=\"hidden=column,scores=row\"/>"
 
 static const struct
 {
   const char *name, *graph, *strategy;
   int ranks;
   Form form;
+  int replicas; /* among which a batch is divided; 0: all ranks */
 } kinds[] = {
   { "adam", RUN_OF ("optimizer=\"adam\" lr=\"0.01\"", ""), NULL, 1 },
   { "averages",
@@ -57,8 +58,20 @@ static const struct
             "<metric type=\"accuracy\" input=\"scores\" target=\"data.y\"/>"),
     NULL, 1 },
   { "ranks", RUN_OF ("optimizer=\"adam\" lr=\"0.01\"", ""), "data", RANKS },
-  { "shards", RUN_OF ("optimizer=\"adam\" lr=\"0.01\"", ""), "zero3", RANKS },
-  { "stages", RUN_OF ("optimizer=\"adam\" lr=\"0.01\"", ""), "pipeline", RANKS },
+  { "zero1", RUN_OF ("optimizer=\"adam\" lr=\"0.01\"", ""), "zero1", RANKS },
+  { "zero2", RUN_OF ("optimizer=\"adam\" lr=\"0.01\" ema=\"0.9\"", ""), "zero2", RANKS },
+  { "zero3", RUN_OF ("optimizer=\"adam\" lr=\"0.01\"", ""), "zero3", RANKS },
+  { "tensor", RUN_OF ("optimizer=\"adam\" lr=\"0.01\"", MESH ("tensor=\"2\"")), NULL, RANKS, ALONE, 1 },
+  { "stages", RUN_OF ("optimizer=\"adam\" lr=\"0.01\"", ""), "pipeline", RANKS, ALONE, 1 },
+  { "gpipe",
+    RUN_OF ("optimizer=\"adam\" lr=\"0.01\"", "<parallel pipeline=\"2\" microbatches=\"3\" schedule=\"gpipe\"/>"), NULL,
+    RANKS, ALONE, 1 },
+  { "hybrid", RUN_OF ("optimizer=\"adam\" lr=\"0.01\"", MESH ("pipeline=\"2\" tensor=\"2\" microbatches=\"2\"")), NULL,
+    MOST_RANKS, ALONE, 1 },
+  { "replicas",
+    RUN_OF ("optimizer=\"adam\" lr=\"0.01\"",
+            "<parallel data=\"2\" pipeline=\"2\" microbatches=\"2\" strategy=\"zero1\"/>"),
+    NULL, MOST_RANKS, ALONE, 2 },
   { "server", RUN_OF ("optimizer=\"sgd\" lr=\"0.1\" momentum=\"0.9\"", ""), "server", RANKS },
   { "branch", RUN_OF ("optimizer=\"adam\" lr=\"0.01\"", ""), NULL, 1, BRANCH },
   { "replay", RUN_OF ("optimizer=\"adam\" lr=\"0.01\"", ""), NULL, 1, REPLAY },
@@ -73,169 +86,15 @@ static const struct
 /* Those of the kinds, of the second run of a sweep, and of the run of this session. */
 static WorldReport references[G_N_ELEMENTS (kinds)], swept, reference, earlier;
 static gboolean has_earlier; /* reference was another one before this life: `earlier` */
+static int reference_ranks, earlier_ranks;
 static guint kind;
-/* The run that is looked at, and what it should be. */
-static const char first_run[] = WORLD_ROOT "/runs/first", *run_path = first_run;
-static const WorldReport *expected = &reference;
+static const char first_run[] = WORLD_ROOT "/runs/first";
 static double first_lr = NAN; /* of the first run; NaN: that of the graph */
 
 /* In place of a run, Studio's journal or the queue of runs. */
 #define KIND_JOURNAL G_N_ELEMENTS (kinds)
 #define KIND_QUEUE   (KIND_JOURNAL + 1)
 #define N_KINDS      (KIND_QUEUE + 1)
-
-static void
-look_at (const char *path, const WorldReport *wanted)
-{
-  run_path = path;
-  expected = wanted;
-}
-
-/* ---- what is on the disk ------------------------------------------------ */
-
-static guint64
-hash_file (LoomFolder *folder, const char *name, guint64 hash)
-{
-  g_autofree char *text = NULL;
-  gsize length;
-
-  if (!loom_folder_read (folder, name, MOST_FILE, &text, &length, NULL))
-    return 0;
-  for (gsize i = 0; i < length; i++)
-    hash = (hash ^ (guint8)text[i]) * G_GUINT64_CONSTANT (1099511628211);
-  return hash | 1;
-}
-
-/* Of the optimizer's state, without the numbers of a step's batches: a step that failed has set them, and the next one
- * sets them again. */
-static guint64
-hash_optimizer (LoomFolder *folder, guint64 hash)
-{
-  g_autoptr (LoomTensorFile) file = loom_safetensors_open_in (folder, LOOM_RUN_OPTIMIZER, NULL);
-
-  for (guint i = 0; file != NULL && i < loom_tensor_file_count (file); i++)
-    {
-      g_autoptr (LoomTensor) value = loom_tensor_file_tensor (file, i, NULL);
-
-      if (value == NULL)
-        return 0;
-      for (gsize k = 0; k < value->bytes && !g_str_has_prefix (loom_tensor_file_name (file, i), BATCH_NUMBERS); k++)
-        hash = (hash ^ ((const guint8 *)value->data)[k]) * G_GUINT64_CONSTANT (1099511628211);
-    }
-  return file != NULL ? hash | 1 : 0;
-}
-
-/* 0: it is not complete. */
-static guint64
-hash_checkpoint (LoomFolder *folder)
-{
-  guint64 hash = hash_file (folder, LOOM_RUN_WEIGHTS, 1);
-
-  hash = hash != 0 ? hash_optimizer (folder, hash) : 0;
-  return hash != 0 && hash_file (folder, LOOM_RUN_STATE, 1) != 0 ? hash : 0;
-}
-
-static guint64
-hash_step (gint64 step)
-{
-  g_autoptr (LoomFolder) run = loom_folder_open (run_path, NULL);
-  g_autoptr (LoomFolder) all = run != NULL ? loom_folder_enter (run, LOOM_RUN_CHECKPOINTS, FALSE, NULL) : NULL;
-  g_autoptr (LoomFolder) folder = all != NULL ? loom_run_checkpoint_enter (all, step, NULL) : NULL;
-
-  return folder != NULL ? hash_checkpoint (folder) : 0;
-}
-
-/* The newest checkpoint that has the bits of its step; -1: none. A complete one with other bits is *wrong. */
-static gint64
-newest_checkpoint (gint64 *wrong)
-{
-  g_autoptr (LoomFolder) run = loom_folder_open (run_path, NULL);
-  g_autoptr (LoomFolder) all = run != NULL ? loom_folder_enter (run, LOOM_RUN_CHECKPOINTS, FALSE, NULL) : NULL;
-  g_autoptr (GArray) steps = loom_run_checkpoint_steps (all, NULL);
-  gint64 newest = -1;
-
-  *wrong = -1;
-  for (guint i = 0; i < steps->len; i++)
-    {
-      const gint64 step = g_array_index (steps, gint64, i);
-      const guint64 hash = hash_step (step);
-
-      if (hash != 0 && (step >= WORLD_MOST_STEPS || hash != expected->hash[step]))
-        *wrong = step;
-      else if (hash != 0)
-        newest = MAX (newest, step);
-    }
-  return newest;
-}
-
-/* The step of one of the checkpoints; 0: there is none. */
-static gint64
-draw_checkpoint (guint64 drawn)
-{
-  g_autoptr (LoomFolder) run = loom_folder_open (run_path, NULL);
-  g_autoptr (LoomFolder) all = run != NULL ? loom_folder_enter (run, LOOM_RUN_CHECKPOINTS, FALSE, NULL) : NULL;
-  g_autoptr (GArray) steps = loom_run_checkpoint_steps (all, NULL);
-  const gint64 step = steps->len > 0 ? g_array_index (steps, gint64, drawn % steps->len) : 0;
-
-  return step > 0 && hash_step (step) != 0 ? step : 0;
-}
-
-/* The line of a step in the events, up to its rate; NULL: it has none. */
-static gboolean
-has_line (const char *events, gint64 step, char line[160])
-{
-  g_autofree char *start = g_strdup_printf ("{\"event\":\"step\",\"step\":%" G_GINT64_FORMAT ",", step);
-  const char *found = events != NULL ? strstr (events, start) : NULL,
-             *end = found != NULL ? strchr (found, '\n') : NULL;
-
-  if (end == NULL || end - found >= 160)
-    return FALSE;
-  memcpy (line, found, (gsize)(end - found));
-  line[end - found] = '\0';
-  return TRUE;
-}
-
-static char *
-read_events (void)
-{
-  g_autoptr (LoomFolder) run = loom_folder_open (run_path, NULL);
-  char *text = NULL;
-
-  if (run != NULL)
-    loom_folder_read (run, LOOM_RUN_EVENTS, MOST_FILE, &text, NULL, NULL);
-  return text;
-}
-
-/* NULL: all that was acknowledged is there. */
-static char *
-check_disk (gint64 acknowledged)
-{
-  g_autofree char *events = read_events ();
-  gint64 wrong;
-  const gint64 newest = newest_checkpoint (&wrong);
-  g_autoptr (LoomFolder) run = loom_folder_open (run_path, NULL);
-  guint64 weights;
-
-  if (wrong >= 0)
-    return g_strdup_printf ("the checkpoint of step %" G_GINT64_FORMAT " has other bits", wrong);
-  if (acknowledged > 0 && newest < acknowledged)
-    return g_strdup_printf ("the checkpoint of step %" G_GINT64_FORMAT
-                            " was reported, the newest is that of %" G_GINT64_FORMAT,
-                            acknowledged, newest);
-  for (gint64 step = 1; step <= newest; step++)
-    {
-      char line[160];
-
-      if (!has_line (events, step, line) || !g_str_equal (line, expected->line[step]))
-        return g_strdup_printf ("the events lack step %" G_GINT64_FORMAT
-                                ", the newest checkpoint is that of %" G_GINT64_FORMAT,
-                                step, newest);
-    }
-  weights = acknowledged > 0 ? hash_file (run, LOOM_RUN_WEIGHTS, 1) : 1;
-  if (weights == 0)
-    return g_strdup ("weights.safetensors is missing, but a checkpoint was reported");
-  return NULL;
-}
 
 /* ---- lives -------------------------------------------------------------- */
 
@@ -255,28 +114,61 @@ crash_cb (int number)
 static gint64 *
 acknowledged (void)
 {
-  return run_path == first_run ? &world_report ()->acknowledged : &world_report ()->second;
+  return world_run_path == first_run ? &world_report ()->acknowledged : &world_report ()->second;
 }
 
-/* A second process that resumes the run, which still trains, must not begin. */
 static void
-come_twice (void)
+must_not_begin (LoomComm *comm)
 {
-  const LoomTrainerOptions options
-      = { .lr = NAN, .seed = -1, .device = "cpu", .threads = 1, .num_workers = -1, .resume = run_path };
+  const LoomTrainerOptions options = {
+    .lr = NAN, .seed = -1, .device = "cpu", .threads = 1, .num_workers = -1, .resume = world_run_path, .comm = comm
+  };
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomTrainer) second = loom_trainer_new (NULL, &options, &error);
 
-  if (second == NULL && error->domain == LOOM_ERROR)
-    return;
-  g_strlcpy (world_report ()->error, "the run was resumed twice at the same time", sizeof world_report ()->error);
-  _exit (3);
+  /* Ranks without files learn it from the first one. */
+  if ((second != NULL && (comm == NULL || comm->rank == 0 || loom_trainer_run (second, &error) != LOOM_TRAINER_FAILED))
+      || error->domain != LOOM_ERROR)
+    {
+      g_strlcpy (world_report ()->error, "the run was resumed twice at the same time", sizeof world_report ()->error);
+      _exit (3);
+    }
+  if (comm != NULL)
+    comm->abort (comm, error->message);
+}
+
+static gpointer
+twice_cb (gpointer data)
+{
+  LoomComm *comm = data;
+
+  world_be_rank (MOST_RANKS + comm->rank, FALSE);
+  must_not_begin (comm);
+  return NULL;
+}
+
+/* A second process that resumes the run, which still trains, must not begin, nor may as many ranks as it has. */
+static void
+come_twice (void)
+{
+  const int ranks = kinds[kind].ranks;
+  LoomComm *comm[MOST_RANKS] = { NULL };
+  GThread *thread[MOST_RANKS];
+  LoomMessage message;
+
+  if (ranks > 1)
+    g_assert_cmpint (loom_comm_threads_new (ranks, comm, &message), ==, LOOM_STATUS_OK);
+  for (int k = 1; k < ranks; k++)
+    thread[k] = g_thread_new ("twice", twice_cb, comm[k]);
+  must_not_begin (comm[0]);
+  for (int k = 1; k < ranks; k++)
+    g_thread_join (thread[k]);
 }
 
 static void
 change_rate (LoomTrainer *trainer, gint64 step)
 {
-  if (kinds[kind].form == REPLAY && run_path == first_run && step >= CHANGED_STEP
+  if (kinds[kind].form == REPLAY && world_run_path == first_run && step >= CHANGED_STEP
       && loom_trainer_base_lr (trainer) != CHANGED_LR)
     loom_trainer_post (trainer, LOOM_COMMAND_SET_HYPER, "lr", CHANGED_LR);
 }
@@ -289,8 +181,7 @@ step_cb (LoomTrainer *trainer, const LoomTrainerStep *step, gpointer data)
   const guint64 drawn = world_hash (session_seed, (guint64)session_life, 1000 + (guint64)step->step) % 3;
 
   change_rate (trainer, step->step);
-  if (session_life >= 0 && kinds[kind].ranks == 1
-      && world_hash (session_seed, (guint64)session_life, 31) % 40 == (guint64)step->step)
+  if (session_life >= 0 && world_hash (session_seed, (guint64)session_life, 31) % 40 == (guint64)step->step)
     come_twice ();
   if (world_meet (WORLD_CALL_STEP) >= 0)
     loom_trainer_post (trainer, LOOM_COMMAND_INTERRUPT, NULL, 0);
@@ -302,7 +193,7 @@ checkpoint_cb (LoomTrainer *trainer, gint64 step, const char *path, gpointer dat
 {
   *acknowledged () = MAX (*acknowledged (), step);
   if (session_life < 0 && step < WORLD_MOST_STEPS)
-    world_report ()->hash[step] = hash_step (step);
+    world_report ()->hash[step] = world_run_hash (step);
 }
 
 static int
@@ -319,8 +210,8 @@ report_error (const GError *error)
 static gboolean
 has_run (void)
 {
-  g_autofree char *graph = g_build_filename (run_path, LOOM_RUN_GRAPH, NULL),
-                  *settings = g_build_filename (run_path, LOOM_RUN_SETTINGS, NULL);
+  g_autofree char *graph = g_build_filename (world_run_path, LOOM_RUN_GRAPH, NULL),
+                  *settings = g_build_filename (world_run_path, LOOM_RUN_SETTINGS, NULL);
 
   return loom_path_exists (graph) && loom_path_exists (settings);
 }
@@ -383,10 +274,11 @@ typedef struct
   LoomComm *comm; /* NULL: a single rank */
   int ranks;
   gint64 back, shown;
-  const char *branch, *replay;
+  const char *branch, *replay, *strategy;
   double lr;
   gboolean resumes;
-  int status;
+  int status;       /* before the rank ends by itself, that of a killed one */
+  gboolean unnamed; /* its error is not Gradloom's own */
 } Rank;
 
 /* The step of the first run that a branch begins with, the same in each life. */
@@ -403,28 +295,30 @@ live_cb (gpointer data)
   Rank *self = data;
   const gboolean is_first = self->comm == NULL || self->comm->rank == 0,
                  begins = !self->resumes && self->branch == NULL;
-  LoomTrainerOptions options = { .lr = self->resumes ? NAN : self->lr,
-                                 .seed = -1,
-                                 .device = "cpu",
-                                 .threads = 1,
-                                 .num_workers = -1,
-                                 .comm = self->comm,
-                                 .batch_size = begins ? 16 / self->ranks : 0,
-                                 .strategy = begins && self->ranks > 1 ? kinds[kind].strategy : NULL,
-                                 .resume = self->resumes ? run_path : NULL,
-                                 .out = self->resumes ? NULL : run_path,
-                                 .resume_step = self->back,
-                                 .branch = self->resumes ? NULL : self->branch,
-                                 .branch_step = branch_step (),
-                                 .replay = self->replay,
-                                 .costs_of = self->replay };
+  LoomTrainerOptions options
+      = { .lr = self->resumes ? NAN : self->lr,
+          .seed = -1,
+          .device = "cpu",
+          .threads = 1,
+          .num_workers = -1,
+          .comm = self->comm,
+          .batch_size = begins ? 16 / (kinds[kind].replicas > 0 ? kinds[kind].replicas : self->ranks) : 0,
+          .strategy = self->strategy,
+          .resume = self->resumes ? world_run_path : NULL,
+          .out = self->resumes ? NULL : world_run_path,
+          .resume_step = self->back,
+          .branch = self->resumes ? NULL : self->branch,
+          .branch_step = branch_step (),
+          .replay = self->replay,
+          .costs_of = self->replay };
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomGraph) read = NULL;
   g_autoptr (LoomTrainer) trainer = NULL;
   LoomTrainerEnd end;
 
-  world_be_rank (self->comm != NULL ? self->comm->rank : 0);
+  world_be_rank (self->comm != NULL ? self->comm->rank : 0, TRUE);
+  world_machine_be (self->comm);
   if (begins)
     read = loom_graph_read_data (kinds[kind].graph, strlen (kinds[kind].graph), "world", faults, &error);
   trainer = loom_trainer_new (read, &options, &error);
@@ -439,6 +333,7 @@ live_cb (gpointer data)
   end = trainer == NULL     ? LOOM_TRAINER_FAILED
         : session_life >= 0 ? loom_trainer_run (trainer, &error)
                             : run_noting (trainer, is_first && self->comm == NULL, &error);
+  self->status = 0;
   if (end == LOOM_TRAINER_DONE && self->shown > 0)
     self->status = travel (trainer, self->shown);
   else if (end != LOOM_TRAINER_DONE)
@@ -447,8 +342,20 @@ live_cb (gpointer data)
       if (self->comm != NULL)
         self->comm->abort (self->comm, error != NULL ? error->message : "(none)");
       self->status = is_first ? report_error (error) : 2;
+      self->unnamed = error == NULL || error->domain != LOOM_ERROR;
     }
   return NULL;
+}
+
+/* All of data have the same bits. */
+static const char *
+strategy_of (int life)
+{
+  static const char *const same[] = { "data", "zero1", "zero2", "zero3" };
+
+  return kinds[kind].form == ELASTIC && life >= 0
+             ? same[world_hash (session_seed, (guint64)life, 13) % G_N_ELEMENTS (same)]
+             : kinds[kind].strategy;
 }
 
 /* Begins or resumes the run that is looked at, with these ranks and options. */
@@ -456,9 +363,9 @@ static int
 train (const Rank *like)
 {
   const int ranks = like->ranks;
-  LoomComm *comm[RANKS] = { NULL };
-  GThread *thread[RANKS];
-  Rank rank[RANKS];
+  LoomComm *comm[MOST_RANKS] = { NULL };
+  GThread *thread[MOST_RANKS];
+  Rank rank[MOST_RANKS];
   LoomMessage message;
 
   if (ranks > 1)
@@ -470,12 +377,23 @@ train (const Rank *like)
       rank[k] = *like;
       rank[k].comm = comm[k];
       rank[k].resumes = has_run ();
+      rank[k].status = WORLD_EXIT_KILL;
+      if (ranks > 1 && !(rank[k].resumes && kinds[kind].form != ELASTIC))
+        rank[k].strategy = strategy_of (session_life);
     }
-  for (int k = 1; k < ranks; k++)
+  /* One that is killed ends its thread. */
+  for (int k = 0; ranks > 1 && k < ranks; k++)
     thread[k] = g_thread_new ("rank", live_cb, &rank[k]);
-  live_cb (&rank[0]);
-  for (int k = 1; k < ranks; k++)
+  if (ranks == 1)
+    live_cb (&rank[0]);
+  for (int k = 0; ranks > 1 && k < ranks; k++)
     g_thread_join (thread[k]);
+  for (int k = 1; k < ranks; k++)
+    if (rank[k].unnamed)
+      {
+        g_snprintf (world_report ()->error, sizeof world_report ()->error, "the error of rank %d has no name", k);
+        return 3;
+      }
   /* The first one reports why another has failed. */
   return rank[0].status;
 }
@@ -513,9 +431,9 @@ live (int ranks, gint64 back, gint64 shown)
   status = train (&like);
   if ((status != 0 && status != 4) || !has_second () || session_life < 0)
     return status;
-  look_at (second_path (session_life), form == SWEEP ? &swept : &reference);
+  world_run_look (second_path (session_life), form == SWEEP ? &swept : &reference);
   /* As the sentence of the error says. */
-  if (form == BRANCH && has_run () && newest_checkpoint (&wrong) < 0)
+  if (form == BRANCH && has_run () && world_run_newest (&wrong) < 0)
     loom_path_remove_all (second_path (session_life));
   second = train (&(Rank){ .ranks = ranks,
                            .branch = form == BRANCH && !has_run () ? first_run : NULL,
@@ -561,12 +479,12 @@ take_reference (int ranks, gint64 back)
   if (start_life (-1, NULL, 0, ranks, back, 0, &ended_by) != 0)
     return g_strdup_printf ("The undisturbed run of %s fails: %s", kinds[kind].name, report->error);
   world_look ();
-  events = read_events ();
+  events = world_run_events ();
   for (gint64 step = report->steps + 1; step <= report->acknowledged; step++)
     {
       reference.hash[step] = report->hash[step];
       reference.value[step] = report->value[step];
-      if (reference.hash[step] == 0 || !has_line (events, step, reference.line[step]))
+      if (reference.hash[step] == 0 || !world_run_line (events, step, reference.line[step]))
         return g_strdup_printf ("The undisturbed run of %s lacks step %d", kinds[kind].name, (int)step);
     }
   reference.acknowledged = report->acknowledged;
@@ -577,6 +495,7 @@ void
 world_session_init (void)
 {
   world_init ();
+  world_run_look (first_run, &reference);
   for (kind = 0; kind < G_N_ELEMENTS (kinds); kind++)
     {
       g_autofree char *wrong = NULL;
@@ -600,10 +519,21 @@ world_session_init (void)
 
 /* ---- sessions ----------------------------------------------------------- */
 
+/* Four ranks, which take longest, half as often as the others. */
 static guint
 kind_of (guint64 seed)
 {
-  return (guint)(world_hash (seed, 8, 8) % N_KINDS);
+  const guint drawn = (guint)(world_hash (seed, 8, 8) % (2 * N_KINDS)), of = drawn % N_KINDS;
+
+  return drawn >= N_KINDS && of < KIND_JOURNAL && kinds[of].ranks == MOST_RANKS ? KIND_QUEUE : of;
+}
+
+const char *
+world_session_kind (guint64 seed)
+{
+  const guint of = kind_of (seed);
+
+  return of < KIND_JOURNAL ? kinds[of].name : of == KIND_JOURNAL ? "journal" : "queue";
 }
 
 /* Of memory, the device, the exchange, or a signal, on one of the ranks. */
@@ -652,20 +582,21 @@ static char *
 check_runs (int life)
 {
   const WorldReport *report = world_report ();
-  char *lost = check_disk (report->acknowledged);
+  char *lost = world_run_check (report->acknowledged);
 
   /* A life that ended before it had gone back has left what was there. */
   if (lost != NULL && has_earlier)
     {
       reference = earlier;
+      reference_ranks = earlier_ranks;
       g_free (lost);
-      lost = check_disk (report->acknowledged);
+      lost = world_run_check (report->acknowledged);
     }
   if (lost != NULL || !has_second () || report->second == 0)
     return lost;
-  look_at (second_path (life), kinds[kind].form == SWEEP ? &swept : &reference);
-  lost = check_disk (report->second);
-  look_at (first_run, &reference);
+  world_run_look (second_path (life), kinds[kind].form == SWEEP ? &swept : &reference);
+  lost = world_run_check (report->second);
+  world_run_look (first_run, &reference);
   return lost;
 }
 
@@ -678,11 +609,12 @@ check_end (void)
   for (int i = 0; i <= has_second () && wrong == NULL; i++)
     {
       if (i == 1)
-        look_at (second_path (LIVES), kinds[kind].form == SWEEP ? &swept : &reference);
-      if (hash_step (expected->acknowledged) != expected->hash[expected->acknowledged])
-        wrong = g_strdup_printf ("%s has ended with other bits", run_path);
+        world_run_look (second_path (LIVES), kinds[kind].form == SWEEP ? &swept : &reference);
+      if (world_run_hash (world_run_expected->acknowledged)
+          != world_run_expected->hash[world_run_expected->acknowledged])
+        wrong = g_strdup_printf ("%s has ended with other bits", world_run_path);
     }
-  look_at (first_run, &reference);
+  world_run_look (first_run, &reference);
   return wrong;
 }
 
@@ -704,6 +636,8 @@ change_ranks (int ranks, gint64 back)
   char *wrong;
 
   earlier = reference;
+  earlier_ranks = reference_ranks;
+  reference_ranks = ranks;
   has_earlier = TRUE;
   world_keep ();
   wrong = take_reference (ranks, back);
@@ -740,7 +674,6 @@ char *
 world_session_run (guint64 seed, const WorldFault *faults, int n, int *n_met)
 {
   char *wrong = NULL;
-  int before;
 
   world_format (seed);
   world_look ();
@@ -749,13 +682,13 @@ world_session_run (guint64 seed, const WorldFault *faults, int n, int *n_met)
   if (kind < KIND_JOURNAL)
     reference = references[kind];
   *n_met = 0;
-  before = ranks_of (0);
+  reference_ranks = ranks_of (0);
   for (int life = 0; life <= LIVES && wrong == NULL; life++)
     {
       const gboolean is_last = life == LIVES;
       const int ranks = ranks_of (life);
       const guint64 drawn = world_hash (seed, (guint64)life, 5);
-      const gint64 back = kind < KIND_JOURNAL && !is_last && drawn % 6 == 0 ? draw_checkpoint (drawn >> 8) : 0;
+      const gint64 back = kind < KIND_JOURNAL && !is_last && drawn % 6 == 0 ? world_run_draw (drawn >> 8) : 0;
       /* The newest state is that of the run. */
       const gint64 shown = kind < KIND_JOURNAL && kinds[kind].ranks == 1 && drawn % 3 == 1
                                ? 1 + (gint64)((drawn >> 8) % (guint64)(reference.acknowledged - 1))
@@ -763,9 +696,8 @@ world_session_run (guint64 seed, const WorldFault *faults, int n, int *n_met)
       int ended_by, status;
 
       has_earlier = FALSE;
-      if (ranks != before || (back > 0 && kinds[kind].form == ELASTIC))
+      if (ranks != reference_ranks || (back > 0 && kinds[kind].form == ELASTIC))
         wrong = change_ranks (ranks, back);
-      before = ranks;
       if (wrong != NULL)
         break;
       status = start_life (life, faults, is_last ? 0 : n, ranks, back, shown, &ended_by);
