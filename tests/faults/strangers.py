@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What a stranger's graph, model, weights, data set or run folder may make the program do: docs/security.md.
 
-  strangers.py GRADLOOM SHIM
+  strangers.py GRADLOOM SHIM [WITH-DISPLAY TEST-UI]
 
-SHIM is fail-call.c, built: it writes down what a command reads, writes, runs and connects to. Names hold what a terminal, a shell, a
+SHIM is fail-call.c, built: it writes down what a command reads, writes, runs and connects to; of Studio, a test of pages. Names hold what a terminal, a shell, a
 browser, a Python interpreter or a label would interpret.
 """
 import ast
@@ -236,6 +236,20 @@ def folders():
     ok('outside its folder' in r.err, 'check names files outside of the folder', r.err[-600:])
 
 
+def recordings():
+    """The graphs of a recording that Studio plays, saves and recovers read the tables in its folder, and no other."""
+    log = os.path.join(TOP, 'studio')
+    r = subprocess.run([sys.argv[3], 'env', 'LD_PRELOAD=' + SHIM, 'GRADLOOM_TEST_LOG=' + log, sys.argv[4], 'recording', '-p', '/recording/outside'],
+                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=200, check=False)
+    if r.returncode == 77:
+        print('# ' + r.stdout.decode().strip())
+        return
+    with open(log, encoding='utf-8', errors='replace') as f:
+        touched = {line for line in f.read().splitlines() if line.endswith('.csv') or line == 'connect network'}
+    done = sorted(re.sub(' .*/gradloom-recording-[^/]*/', ' ', line) for line in touched if not line.startswith('write '))
+    ok(r.returncode == 0 and done == ['read apart/near.csv'], 'a recording', (r.returncode, sorted(touched), r.stdout[-600:]))
+
+
 def peak(*words):
     """The most memory that the command takes, in bytes, and its exit status."""
     env = dict(os.environ, HOME=HOME, XDG_CONFIG_HOME=HOME, XDG_CACHE_HOME=HOME, GOMP_SPINCOUNT='10000')
@@ -299,6 +313,8 @@ def main():
         errors()
         weights()
         folders()
+        if len(sys.argv) > 3:
+            recordings()
         limits()
     finally:
         shutil.rmtree(TOP)
