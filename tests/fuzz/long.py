@@ -41,6 +41,7 @@ FILES = {
     'checkpoint-optimizer': 'engine/run/state-file', 'packed-words': 'engine/train/word-pack', 'queue': 'engine/runs/loom-run-queue',
     'journal': 'ui/document/studio-journal', 'sentencepiece': 'engine/data/(loom-tokenizer|token-sentencepiece)',
     'mcp': 'app/mcp-', 'proposal': 'engine/runs/loom-proposal', 'recording': 'ui/page/recording-file', 'hand-in': 'engine/runs/hand-in-file', 'settings': 'ui/settings/studio-settings',
+    'studio': 'ui/(run/(studio-run|run-)|pins/|evaluate/own-request|stepper/step-chips|timeline/studio-inventory)',
     'bus': 'app/worker/worker-(methods|predict|snapshot|step)', 'ranks-server': 'engine/train/(rank-server|rank-group)|engine/dist/loom-dist',
     'ranks-worker': 'engine/train/(rank-server|rank-group)|engine/dist/loom-dist', 'ranks-data': 'engine/(train/rank-group|dist/loom-dist|run/loom-state)',
     'ranks-shards': 'engine/(train/rank-group|dist/loom-dist|run/loom-state)', 'ranks-stages': 'engine/(train/rank-group|dist/loom-dist|run/loom-state)',

@@ -308,8 +308,9 @@ const FuzzReader fuzz_plain_readers[] = {
 
 /* ---- all -------------------------------------------------------------- */
 
-static const FuzzReader *const lists[] = { fuzz_plain_readers, fuzz_data_readers, fuzz_run_readers,
-                                           fuzz_agent_readers, fuzz_bus_readers,  fuzz_rank_readers };
+static const FuzzReader *const lists[]
+    = { fuzz_plain_readers, fuzz_data_readers,   fuzz_run_readers, fuzz_agent_readers,
+        fuzz_bus_readers,   fuzz_studio_readers, fuzz_rank_readers };
 
 const FuzzReader *
 fuzz_reader_next (const FuzzReader *before)
@@ -317,7 +318,7 @@ fuzz_reader_next (const FuzzReader *before)
   gboolean found = before == NULL;
 
   for (guint l = 0; l < G_N_ELEMENTS (lists); l++)
-    for (const FuzzReader *r = lists[l]; r->name != NULL; r++)
+    for (const FuzzReader *r = lists[l]; r != NULL && r->name != NULL; r++)
       {
         if (found)
           return r;

@@ -39,6 +39,7 @@ const FuzzReader *fuzz_reader_next (const FuzzReader *before);
 /* These end without a name. */
 extern const FuzzReader fuzz_data_readers[], fuzz_run_readers[], fuzz_plain_readers[], fuzz_agent_readers[],
     fuzz_bus_readers[], fuzz_rank_readers[];
+extern const FuzzReader fuzz_studio_readers[] __attribute__ ((weak)); /* NULL: a build without Studio */
 
 /* The program ends if there is none of the name. */
 const FuzzReader *fuzz_reader_find (const char *name);

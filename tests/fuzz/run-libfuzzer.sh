@@ -9,7 +9,7 @@ set -eu
 clang=$1 root=$2 build=$3 work=$4 runs=$5 boxes=$6 readers=$7
 export LC_ALL=C.UTF-8 G_SLICE=always-malloc G_DEBUG=fatal-warnings GRADLOOM_SOURCE_ROOT="$root"
 packages="glib-2.0 gmodule-no-export-2.0 gio-2.0 gio-unix-2.0 libxml-2.0 json-glib-1.0 gdk-pixbuf-2.0 libzip libpng libjpeg libwebp libtiff-4
-  libzstd snappy libdeflate libprotobuf-c"
+  libzstd snappy libdeflate libprotobuf-c pangocairo"
 
 if [ -z "$clang" ]; then
   echo "There is no clang, whose libFuzzer guides inputs by coverage."
@@ -38,6 +38,8 @@ linker=
 
 sources=$(cd "$root" && echo tests/fuzz/[!t]*.c app/mcp-*.c app/remote-stream.c ui/document/studio-journal.c ui/page/recording-file.c \
   app/worker/worker-methods.c app/worker/worker-pace.c app/worker/worker-predict.c app/worker/worker-s[nt]*.c ui/settings/*.c \
+  ui/run/run-c*.c ui/run/run-folder.c ui/run/run-[mrs]*.c ui/run/studio-run.c ui/run/studio-run-[cmt]*.c ui/pins/health-history.c ui/pins/studio-pin-labels.c \
+  ui/evaluate/own-request.c ui/stepper/step-chips.c ui/timeline/studio-inventory.c ui/worker/studio-planner.c \
   engine/train/run-restore.c engine/train/*-pack.c engine/train/run-folder.c engine/train/rank-*.c engine/train/step-trace.c \
   engine/plan/cost-table-file.c engine/dist/*.c engine/run/state-file.c engine/run/loom-state.c)
 for box in $boxes; do
@@ -52,7 +54,7 @@ done | sort -u | xargs -P "$(nproc)" -I{} sh -c '
   object=$1/objects/$(printf %s "$2" | tr / _).o
   $3 -c "$4/$2" -o "$object" 2>> "$1/compile.log" || case $2 in tests/*) exit 255;; esac' sh "$work" {} \
   "$clang $instrumented $flags" "$root"
-archives=$(find "$build/engine" "$build/kernels" "$build/data" "$build/app/shared" -name '*.a' ! -path '*/cuda/*' ! -path '*/api/*' | sort | tr '\n' ' ')
+archives=$(find "$build/engine" "$build/kernels" "$build/data" "$build/ui/scene" "$build/app/shared" -name '*.a' ! -path '*/cuda/*' ! -path '*/api/*' | sort | tr '\n' ' ')
 # shellcheck disable=SC2046,SC2086
 "$clang" $instrumented $linker "$work"/objects/*.o -Wl,--start-group $archives -Wl,--end-group $(pkg-config --libs $packages) \
   ${ONEDNN_LIBS:--ldnnl} -lgomp -lm -ldl -lpthread -o "$work/fuzz"

@@ -64,6 +64,16 @@ test_parameters (void)
   g_assert_cmpint (studio_inventory_compare (row_at (store, 0), row_at (store, 1), 0, FALSE), <, 0);
 }
 
+/* A worker on another machine may send what overflows the stack of JSON-GLib's parser. */
+static void
+test_nesting (void)
+{
+  g_autofree char *levels = g_strnfill (1000000, '['), *text = g_strconcat ("{\"ranks\":", levels, "\n{}", NULL);
+  g_autoptr (GPtrArray) events = events_of (text);
+
+  g_assert_cmpuint (events->len, ==, 1);
+}
+
 static void
 test_ranks (void)
 {
@@ -209,6 +219,7 @@ TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/inventory/parameters", test_parameters);
+  g_test_add_func ("/inventory/nesting", test_nesting);
   g_test_add_func ("/inventory/ranks", test_ranks);
   g_test_add_func ("/inventory/nodes", test_nodes);
   g_test_add_func ("/parts/stages", test_stages);

@@ -19,7 +19,9 @@ studio_planner_parse_events (const char *text, gsize length)
       const char *line_end = memchr (text, '\n', (gsize)(end - text));
       gsize n = (gsize)((line_end != NULL ? line_end : end) - text);
       g_autofree char *line = g_strndup (text, n);
-      g_autoptr (JsonNode) node = *line == '{' ? json_from_string (line, NULL) : NULL;
+      g_autoptr (JsonNode) node = *line == '{' && loom_json_is_within (line, strlen (line), LOOM_JSON_LEVELS)
+                                      ? json_from_string (line, NULL)
+                                      : NULL;
 
       if (node != NULL && JSON_NODE_HOLDS_OBJECT (node))
         g_ptr_array_add (events, json_object_ref (json_node_get_object (node)));
