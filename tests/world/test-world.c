@@ -71,8 +71,11 @@ run_seed (guint64 seed, const char *list, int *n_met)
 {
   WorldFault faults[WORLD_MOST_FAULTS];
   int n = list != NULL ? read_list (list, faults) : world_session_faults (seed, faults), met;
-  g_autofree char *wrong = world_session_run (seed, faults, n, n_met), *shrunk = NULL, *of = NULL;
+  g_autofree char *all = list_of (faults, n), *shrunk = NULL, *of = NULL, *wrong = NULL;
 
+  if (g_getenv ("WORLD_TRACE") != NULL)
+    printf ("# %s, faults %s\n", world_session_kind (seed), all);
+  wrong = world_session_run (seed, faults, n, n_met);
   if (wrong == NULL)
     return TRUE;
   n = shrink (seed, faults, n);

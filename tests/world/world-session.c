@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "engine/dist/loom-dist.h"
 #include "engine/infer/loom-run-files.h"
 #include "engine/loom-lab.h"
 #include "tests/train/train-test.h"
@@ -117,6 +118,26 @@ acknowledged (void)
   return world_run_path == first_run ? &world_report ()->acknowledged : &world_report ()->second;
 }
 
+/* As the program does: ranks begin if all of them can, with the same state. */
+static LoomTrainer *
+make_trainer (LoomGraph *graph, const LoomTrainerOptions *options, GError **error)
+{
+  LoomTrainer *trainer = loom_trainer_new (graph, options, error);
+  guint64 what[LOOM_TRAINER_N_PARTS];
+  g_autoptr (GError) failure = NULL;
+  gboolean speaks;
+
+  if (options->comm == NULL)
+    return trainer;
+  loom_trainer_fingerprint (trainer, what);
+  if (loom_dist_agree (options->comm, *error, what, loom_trainer_parts, LOOM_TRAINER_N_PARTS, &speaks, &failure))
+    return trainer;
+  if (*error == NULL)
+    g_propagate_error (error, g_steal_pointer (&failure));
+  loom_trainer_free (trainer);
+  return NULL;
+}
+
 static void
 must_not_begin (LoomComm *comm)
 {
@@ -124,11 +145,9 @@ must_not_begin (LoomComm *comm)
     .lr = NAN, .seed = -1, .device = "cpu", .threads = 1, .num_workers = -1, .resume = world_run_path, .comm = comm
   };
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomTrainer) second = loom_trainer_new (NULL, &options, &error);
+  g_autoptr (LoomTrainer) second = make_trainer (NULL, &options, &error);
 
-  /* Ranks without files learn it from the first one. */
-  if ((second != NULL && (comm == NULL || comm->rank == 0 || loom_trainer_run (second, &error) != LOOM_TRAINER_FAILED))
-      || error->domain != LOOM_ERROR)
+  if (second != NULL || error->domain != LOOM_ERROR)
     {
       g_strlcpy (world_report ()->error, "the run was resumed twice at the same time", sizeof world_report ()->error);
       _exit (3);
@@ -321,7 +340,7 @@ live_cb (gpointer data)
   world_machine_be (self->comm);
   if (begins)
     read = loom_graph_read_data (kinds[kind].graph, strlen (kinds[kind].graph), "world", faults, &error);
-  trainer = loom_trainer_new (read, &options, &error);
+  trainer = make_trainer (read, &options, &error);
   if (g_getenv ("WORLD_TRACE") != NULL && trainer != NULL && is_first && loom_trainer_notes (trainer) != NULL)
     printf ("# %s\n", loom_trainer_notes (trainer));
   if (trainer != NULL && is_first)
