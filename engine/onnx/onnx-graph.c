@@ -279,6 +279,7 @@ onnx_write_graph (OnnxImport *all, const char *name, GPtrArray *weights)
   for (guint i = 0; i < all->nodes->len; i++)
     ((OnnxNode *)all->nodes->pdata[i])->live = FALSE;
   mark_live (all);
+  onnx_note_random (all);
   onnx_make_modules (all);
   write_modules (all, graph, done);
   fill (all, graph, NULL);

@@ -263,10 +263,13 @@ map_lp_norm (OnnxCtx *c)
   onnx_out (c, 0, onnx_binary (c, "div", x, p == 1 ? sum : onnx_unary (c, "sqrt", sum)));
 }
 
-/* As a layer it drops during training only; if a model drops during prediction, its numbers cannot be reproduced. */
+/* As a layer it drops during training only. That is also what is meant by an export in training mode, whose numbers are
+ * random, unless the model computes with the elements that were dropped. */
 static void
 map_dropout (OnnxCtx *c)
 {
+  static const char note[]
+      = "the model was exported in training mode, with dropout, which here drops in training only.";
   const OnnxWire *x = onnx_in (c, 0);
   const LoomTensor *ratio = onnx_const_or_null (c, 1), *training = onnx_const_or_null (c, 2);
   double p = ratio != NULL && ratio->count == 1 ? loom_tensor_get (ratio, 0) : onnx_attr_float (c, "ratio", 0.5);
@@ -278,8 +281,14 @@ map_dropout (OnnxCtx *c)
     }
   if (training != NULL && training->count == 1 && loom_tensor_get (training, 0) != 0 && p > 0)
     {
-      onnx_fail (c, "its training_mode drops elements at random even in inference, which is not supported.");
-      return;
+      if (onnx_has_output (c, 1))
+        {
+          onnx_fail (c,
+                     "its training_mode drops elements at random, and the model reads which; that is not supported.");
+          return;
+        }
+      if (!g_ptr_array_find_with_equal_func (c->all->notes, note, g_str_equal, NULL))
+        g_ptr_array_add (c->all->notes, g_strdup (note));
     }
   onnx_out (c, 0, p > 0 && p <= 1 ? onnx_emit (c, "dropout", ONNX_IN (x), "p", onnx_number (c, p), NULL) : x);
   if (onnx_has_output (c, 1))

@@ -69,6 +69,23 @@ map_multinomial (OnnxCtx *c)
   put (c, y, 1, 0, LOOM_I32);
 }
 
+void
+onnx_note_random (const OnnxImport *all)
+{
+  static const char *const ops[] = { "rand", "randn", "bernoulli", "multinomial", NULL };
+  guint n = 0;
+
+  for (guint i = 0; i < all->nodes->len; i++)
+    {
+      const OnnxNode *node = all->nodes->pdata[i];
+
+      n += node->live && g_strv_contains (ops, node->op->name);
+    }
+  if (n > 0)
+    g_ptr_array_add (all->notes, g_strdup_printf ("%u node%s random numbers, also in inference.", n,
+                                                  n == 1 ? " of the model draws" : "s of the model draw"));
+}
+
 const OnnxMap onnx_map_random[] = {
   { "RandomNormal", "randn", map_normal },
   { "RandomNormalLike", "randn", map_normal },

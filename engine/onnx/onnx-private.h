@@ -305,6 +305,8 @@ const char *onnx_called_weight (OnnxImport *all, const Onnx__NodeProto *node, co
 void onnx_claim_originals (OnnxImport *all, const Onnx__NodeProto *node);
 /* Adds sentences about weights of the state dict that are not in the model. */
 void onnx_note_lost (const OnnxImport *all, GPtrArray *notes);
+/* Notes nodes that draw random numbers, once it is known which are written. */
+void onnx_note_random (const OnnxImport *all);
 
 /* ---- onnx-modules.c --------------------------------------------------- */
 /* The operator of nodes that are instances of a module. */

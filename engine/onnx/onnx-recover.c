@@ -581,6 +581,70 @@ recover_linear (OnnxCtx *c, const OnnxWire *y)
   return &flat->node->out[0];
 }
 
+/* ---- dropout of whole samples and channels ---------------------------------------------------- */
+
+static double
+probability_of (const OnnxWire *wire)
+{
+  double p;
+
+  return number_of (wire, &p) && p > 0 && p < 1 ? p : 0;
+}
+
+/* Zeros and ones, of which the fraction keep are ones: draws < keep, or ⌊draws + keep⌋. Their draws, or NULL. */
+static const OnnxWire *
+draws_below (const OnnxWire *wire, double *keep)
+{
+  const OnnxWire *sum;
+
+  *keep = 0;
+  if (is_op (wire, "cast"))
+    wire = input (wire, 0);
+  sum = is_op (wire, "floor") ? input (wire, 0) : is_op (wire, "lt") ? wire : NULL;
+  for (guint i = 0; i < (is_op (sum, "add") ? 2 : 1) && sum != NULL && *keep == 0; i++)
+    if (is_op (sum, "lt") == is_op (wire, "lt") && is_op (input (sum, i), "rand"))
+      {
+        *keep = probability_of (input (sum, 1 - i));
+        wire = input (sum, i);
+      }
+  return *keep > 0 ? wire : NULL;
+}
+
+/* Ones that are dropped in training, of the shape of draws. */
+static const OnnxWire *
+dropped_ones (OnnxCtx *c, const OnnxWire *draws, double keep)
+{
+  const OnnxWire *ones
+      = onnx_emit (c, "constant", 0, NULL, "value", "1", "shape", onnx_dims (c, &draws->type.shape), NULL);
+
+  return onnx_emit (c, "dropout", ONNX_IN (ones), "p", onnx_number (c, (double)(float)(1 - keep)), NULL);
+}
+
+/* Stochastic depth and dropout of channels draw for each sample or channel also in inference, if they were exported in
+ * training mode: y = mask / keep, or x / keep · mask. */
+static const OnnxWire *
+recover_dropout (OnnxCtx *c, const OnnxWire *y)
+{
+  double keep, scale;
+  const OnnxWire *draws;
+
+  if (is_op (y, "div"))
+    {
+      draws = draws_below (input (y, 0), &keep);
+      return draws != NULL && is_near (probability_of (input (y, 1)), keep) ? dropped_ones (c, draws, keep) : NULL;
+    }
+  for (guint i = 0; i < 2; i++)
+    {
+      const OnnxWire *x = input (y, 1 - i);
+
+      draws = draws_below (input (y, i), &keep);
+      scale = is_op (x, "div") ? probability_of (input (x, 1)) : 0;
+      if (draws != NULL && is_near (scale, keep))
+        return onnx_binary (c, "mul", input (x, 0), dropped_ones (c, draws, keep));
+    }
+  return NULL;
+}
+
 void
 onnx_recover (OnnxCtx *c)
 {
@@ -589,7 +653,9 @@ onnx_recover (OnnxCtx *c)
 
   if (y == NULL || y->node == NULL)
     return;
-  if (is_op (y, "mul"))
+  if (is_op (y, "div") || is_op (y, "mul"))
+    found = recover_dropout (c, y);
+  if (is_op (y, "mul") && found == NULL)
     found = recover_activation (c, y);
   if (is_op (y, "mul") && found == NULL)
     found = recover_rms_norm (c, y);

@@ -224,6 +224,22 @@ test_packed (void)
     g_error ("the mask is not folded, or too much is:\n%s", xml);
 }
 
+/* What an export in training mode drops, of elements, channels or samples, is dropped in training only. */
+static void
+test_dropped (void)
+{
+  g_autoptr (LoomOnnx) read = read_model ("dropped-plain");
+  g_autofree char *xml = loom_graph_write (read->graph, NULL);
+  guint n = 0;
+
+  for (const char *at = xml; (at = strstr (at, " op=\"dropout\"")) != NULL; at++)
+    n++;
+  if (n != 4 || strstr (xml, " op=\"rand\"") != NULL)
+    g_error ("%u of 4 are dropout:\n%s", n, xml);
+  g_assert_cmpuint (read->notes->len, ==, 1);
+  g_assert_nonnull (strstr (read->notes->pdata[0], "was exported in training mode"));
+}
+
 /* PyTorch's names and the order of outputs stay. Numbers that are parameters are trained. */
 static void
 test_names (void)
@@ -383,6 +399,7 @@ TEST_FILE (argc, argv)
                                         "states",
                                         "bits",
                                         "mobilenet-plain",
+                                        "dropped-plain",
                                         "names-plain",
                                         "norms-dynamo",
                                         "norms-plain",
@@ -414,6 +431,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/onnx-exports/norms/scaled", test_scaled_norms);
   g_test_add_func ("/onnx-exports/masked", test_masked);
   g_test_add_func ("/onnx-exports/packed", test_packed);
+  g_test_add_func ("/onnx-exports/dropped", test_dropped);
   g_test_add_func ("/onnx-exports/padded", test_padded);
   g_test_add_func ("/onnx-exports/indexed", test_indexed);
   g_test_add_func ("/onnx-exports/names", test_names);

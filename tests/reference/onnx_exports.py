@@ -28,7 +28,7 @@ NAMES = ("pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy", "pkg.to
          "pkg.torch.export.ExportedProgram.graph_signature")
 STORED = ("blocks", "gpt", "mlp", "super-resolution", "unet", "lstm", "gru")
 STORED_NEW = ("names", "norms", "packed", "padded")
-STORED_PLAIN = ("mobilenet", "names", "norms", "masked", "tied", "indexed")
+STORED_PLAIN = ("dropped", "mobilenet", "names", "norms", "masked", "tied", "indexed")
 # Name, whether it is the present one, and its options: from set 23 on attention and root-mean-square norms are operators;
 # without optimisation batch norm stays, and constants are computed by nodes.
 EXPORTERS = (("dynamo", True, {}), ("dynamo-23", True, {"opset_version": 23}), ("plain", True, {"optimize": False}),

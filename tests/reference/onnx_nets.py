@@ -415,7 +415,34 @@ class Norms(nn.Module):
         return self.groups(self.plain(self.words(x)))
 
 
+class Dropped(nn.Module):
+    """Exported in training mode: dropout of elements and channels, and stochastic depth as timm and transformers have it."""
+
+    trains = True
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm, self.channels = nn.Conv2d(3, 6, 3, padding=1), nn.BatchNorm2d(6), nn.Dropout2d(0.25)
+        self.elements, self.head = nn.Dropout(0.1), nn.Linear(6, 5)
+
+    def depth(self, x):
+        keep = 0.75
+        return x * x.new_empty((x.shape[0], 1, 1, 1)).bernoulli_(keep).div_(keep) if self.training else x
+
+    def later_depth(self, x):
+        keep = 0.5
+        draws = keep + torch.rand((x.shape[0], 1, 1, 1), dtype=x.dtype, device=x.device)
+        return x.div(keep) * draws.floor_() if self.training else x
+
+    def forward(self, x):
+        x = self.channels(self.norm(self.conv(x)))
+        x = x + self.depth(x.relu())
+        x = x + self.later_depth(x.sigmoid())
+        return self.head(self.elements(x.mean((2, 3))))
+
+
 MODELS = {
+    "dropped": (Dropped, lambda n: torch.randn(n, 3, 5, 5)),
     "norms": (Norms, lambda n: torch.randint(3, 9, (n, 6))),
     "tied": (Tied, lambda n: torch.randint(0, 9, (n, 5))),
     "masked": (Masked, lambda n: torch.randn(n, 5, 8)),
@@ -441,7 +468,7 @@ MODELS = {
     "indexed": (Indexed, lambda n: torch.randn(n, 2, 4, 4)),
 }
 # What the older exporter has no way to write.
-NEW_EXPORTER = ("translator", "grouped", "packed", "padded")
+NEW_EXPORTER = ("dropped", "translator", "grouped", "packed", "padded")
 
 
 def build(make):
@@ -461,9 +488,11 @@ def build(make):
 def export(model, example, path, dynamo, open_batch, **options):
     """As one calls it: nothing is set that has a default, except for the given options."""
     x = example(2 if open_batch else 3)  # a batch of one would be taken for a size that never changes
+    model.train(getattr(model, "trains", False))
     if dynamo:
         shapes = ({0: torch.export.Dim("batch")},) if open_batch else None
         torch.onnx.export(model, (x,), path, dynamo=True, dynamic_shapes=shapes, verbose=False, **options)
     else:
         axes = {"input": {0: "batch"}} if open_batch else None
         torch.onnx.export(model, (x,), path, dynamo=False, input_names=["input"], dynamic_axes=axes)
+    model.eval()

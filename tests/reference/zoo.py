@@ -65,7 +65,7 @@ def gradloom(program, *words):
 
 def without_dropout(net):
     for module in net.modules():
-        for field in ("p", "drop_prob", "dropout", "dropout_rate", "attention_dropout", "activation_dropout", "dropout_prob",
+        for field in ("p", "drop_prob", "drop_rate", "dropout", "dropout_rate", "attention_dropout", "activation_dropout", "dropout_prob",
                       "attn_dropout", "resid_dropout", "attn_pdrop", "resid_pdrop"):
             if isinstance(getattr(module, field, None), float):
                 setattr(module, field, 0.0)
