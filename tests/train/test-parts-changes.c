@@ -1,7 +1,8 @@
-/* Parts that change the course of a run, each constructed without the trainer: its batch size, and the rounds of a
- * parameter server. */
+/* Parts that change the course of a run, each constructed without the trainer: its batch size, the way back to an
+ * earlier step, and the rounds of a parameter server. */
 #include "engine/core/loom-error.h"
-#include "engine/train/batch-size.h"
+#include "engine/infer/loom-run-files.h"
+#include "engine/train/time-machine.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"
 #include "tests/train/part-bench.h"
@@ -93,6 +94,173 @@ test_size_refused (void)
   g_assert_cmpint (b.base.data.steps_per_epoch, ==, 6);
   g_assert_cmpint (batch_queue_peek (&b.batches, 0, 2, NULL)->n, ==, 16);
   bench_clear (&b);
+}
+
+/* ---- an earlier step ------------------------------------------------------- */
+
+#define WALK 5
+
+/* A bench with a time machine. */
+typedef struct
+{
+  Bench bench;
+  BatchSize size;
+  WatchedState watched;
+  TimeMachine machine;
+} Traveller;
+
+static void
+traveller_init (Traveller *t)
+{
+  Bench *b = &t->bench;
+  Base *base = &b->base;
+
+  bench_init (b, NET (""), NULL);
+  t->size = batch_size_of (b);
+  watched_state_init (&t->watched, &base->model, &base->group, &base->progress);
+  t->machine = (TimeMachine){
+    .model = &base->model,
+    .data = &base->data,
+    .group = &base->group,
+    .progress = &base->progress,
+    .rates = &base->rates,
+    .batch_size = &t->size,
+    .loop = &b->loop,
+    .log = &b->log,
+    .folder = &b->folder,
+    .checkpoints = &b->checkpoints,
+    .evaluation = &b->evaluation,
+    .epoch_end = &b->end,
+    .watched = &t->watched,
+    .disk = { .run = b->checkpoints.run,
+              .folder = &b->folder,
+              .group = &base->group,
+              .notes = &base->notes,
+              .history = { .budget = 1 << 20 } },
+  };
+  folder_history_init (&t->machine.disk);
+  moments_init (&t->machine.moments, &t->machine.disk.run, MOMENTS_BUDGET);
+}
+
+static void
+traveller_clear (Traveller *t)
+{
+  time_machine_clear (&t->machine);
+  watched_state_clear (&t->watched);
+  bench_clear (&t->bench);
+}
+
+static LoomTensor *
+weight_of (Traveller *t)
+{
+  return loom_state_get (t->bench.base.model.state, "hidden.weight", NULL);
+}
+
+static void
+change_rate (Traveller *t, double value)
+{
+  LoomJson *event = run_event_new ("hyper");
+
+  loom_json_int (event, "step", t->bench.base.progress.step);
+  loom_json_string (event, "name", "lr");
+  loom_json_exact (event, "value", value);
+  loom_json_exact (event, "before", t->bench.base.progress.base_lr);
+  g_assert_true (run_folder_add_event (&t->bench.folder, event, NULL));
+  g_assert_true (learning_rates_change (&t->bench.base.rates, &t->bench.base.progress, "lr", value));
+}
+
+/* Takes a step; half of the learning rate after the second. */
+static void
+take_step (Traveller *t)
+{
+  g_assert_true (training_loop_step (&t->bench.loop, NULL) && training_loop_finish (&t->bench.loop, NULL));
+  if (time_machine_wants (&t->machine, t->bench.base.progress.step))
+    time_machine_keep (&t->machine);
+  if (t->bench.base.progress.step == 2)
+    change_rate (t, 0.01);
+}
+
+/* Any step is computed again with the values that it had, silently; the newest one is what it was, and training goes on
+ * from it. */
+static void
+test_travel (void)
+{
+  static const gint64 to[] = { 2, 4, 1, 3, 0 };
+  g_autofree char *top = NULL, *events = NULL, *before = NULL, *after = NULL;
+  g_autoptr (GError) error = NULL;
+  LoomTensor *weight[WALK + 1];
+  Traveller t;
+  Bench *b = &t.bench;
+
+  traveller_init (&t);
+  top = bench_create_folder (b);
+  events = g_build_filename (b->folder.path, LOOM_RUN_EVENTS, NULL);
+  bench_steps (b, 0);
+  time_machine_begin_run (&t.machine);
+  weight[0] = weight_of (&t);
+  for (int i = 1; i <= WALK; i++)
+    {
+      take_step (&t);
+      weight[i] = weight_of (&t);
+    }
+  g_assert_true (run_folder_flush (&b->folder, NULL));
+  g_assert_true (g_file_get_contents (events, &before, NULL, NULL));
+  for (guint i = 0; i < G_N_ELEMENTS (to); i++)
+    {
+      g_autoptr (LoomTensor) now = NULL;
+
+      g_assert_true (time_machine_leave (&t.machine, to[i], &error));
+      g_assert_no_error (error);
+      g_assert_true (t.machine.is_away);
+      g_assert_cmpint (b->base.progress.step, ==, to[i]);
+      now = weight_of (&t);
+      g_assert_true (loom_tensor_equal_bits (now, weight[to[i]]));
+    }
+  g_assert_true (time_machine_return (&t.machine, &error));
+  g_assert_no_error (error);
+  g_assert_false (t.machine.is_away);
+  g_autoptr (LoomTensor) back = weight_of (&t);
+  g_assert_true (loom_tensor_equal_bits (back, weight[WALK]));
+  g_assert_true (run_folder_flush (&b->folder, NULL));
+  g_assert_true (g_file_get_contents (events, &after, NULL, NULL));
+  g_assert_cmpstr (before, ==, after);
+  g_assert_cmpint (b->n, ==, WALK); /* reported steps */
+  take_step (&t);
+  g_assert_cmpint (b->n, ==, WALK + 1);
+  for (int i = 0; i <= WALK; i++)
+    loom_tensor_unref (weight[i]);
+  traveller_clear (&t);
+  remove_tree (top);
+}
+
+/* A run without a folder, and one of several ranks, cannot go back; nor is there a step that was not taken. */
+static void
+test_travel_refused (void)
+{
+  g_autofree char *top = NULL;
+  g_autoptr (GError) error = NULL;
+  LoomComm none = { .size = 2 };
+  Traveller t;
+
+  traveller_init (&t);
+  bench_steps (&t.bench, 2);
+  g_assert_false (time_machine_leave (&t.machine, 1, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_USAGE);
+  g_assert_nonnull (strstr (error->message, "not saved"));
+  g_clear_error (&error);
+  top = bench_create_folder (&t.bench);
+  g_assert_false (time_machine_leave (&t.machine, 3, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_USAGE);
+  g_assert_nonnull (strstr (error->message, "from 0 to 2"));
+  g_clear_error (&error);
+  t.bench.base.group.comm = &none;
+  g_assert_false (time_machine_leave (&t.machine, 1, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_USAGE);
+  g_assert_nonnull (strstr (error->message, "Several ranks"));
+  t.bench.base.group.comm = NULL;
+  g_assert_false (t.machine.is_away);
+  traveller_clear (&t);
+  remove_tree (top);
 }
 
 /* ---- rounds of a server -------------------------------------------------- */
@@ -263,6 +431,8 @@ TEST_FILE (argc, argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/parts-changes/size", test_size);
   g_test_add_func ("/parts-changes/size-refused", test_size_refused);
+  g_test_add_func ("/parts-changes/travel", test_travel);
+  g_test_add_func ("/parts-changes/travel-refused", test_travel_refused);
   g_test_add_func ("/parts-changes/rounds", test_rounds);
   g_test_add_func ("/parts-changes/rounds-refused", test_rounds_refused);
   return g_test_run ();
