@@ -250,8 +250,7 @@ arrange_scope (LoomGraph *graph, const LoomElement *scope, const char *path, con
 static void
 arrange_graph (LoomGraph *graph, const Order *order)
 {
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, NULL);
   g_autoptr (GHashTable) instances = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, g_free);
   const LoomElement *root = loom_graph_root (graph);
 

@@ -125,7 +125,6 @@ write_skeleton (const Command *command, const Options *options, const char *outp
   g_autofree char *absolute = g_canonicalize_filename (output, NULL), *folder = g_path_get_dirname (absolute);
   g_autofree char *path = path_for_file (options->weights, folder), *name = g_path_get_basename (options->weights);
   g_autoptr (GString) rest = g_string_new (NULL);
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomTensorFile) file = NULL;
   g_autoptr (LoomSkeleton) skeleton = NULL;
   GError *error = NULL;
@@ -134,7 +133,7 @@ write_skeleton (const Command *command, const Options *options, const char *outp
   skeleton = file != NULL ? loom_skeleton_new (file, path, name, &error) : NULL;
   if (skeleton == NULL)
     return command_fail (command, error);
-  g_autoptr (LoomNet) net = loom_net_new (skeleton->graph, NULL, faults);
+  g_autoptr (LoomNet) net = loom_net_new (skeleton->graph, NULL, NULL);
   g_autoptr (LoomWeightsMatch) match = loom_weights_match_new (file, net);
 
   g_string_append_printf (rest, ": %u layers that take %u of %u tensors\n", skeleton->n_layers, match->n_fit,

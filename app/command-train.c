@@ -278,8 +278,7 @@ is_part (const TrainPart *self)
 static gboolean
 freeze (LoomGraph *graph, char **patterns, GError **error)
 {
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, NULL);
   LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
   const LoomElement *first = train != NULL ? loom_element_find (train, LOOM_TAG_GROUP) : NULL;
   guint at = first != NULL ? loom_element_index (first) : 0;

@@ -133,8 +133,7 @@ static int
 run (ExportJob *job)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_new (job->graph, NULL, faults);
+  g_autoptr (LoomNet) net = loom_net_new (job->graph, NULL, NULL);
   g_autofree char *file = export_file (job);
   const char *name = loom_element_get (loom_graph_root (job->graph), "name");
   g_autoptr (GString) s = g_string_new ("digraph ");

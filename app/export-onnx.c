@@ -56,8 +56,7 @@ read_weights (ExportJob *job, GError **error)
 static gboolean
 check_sizes (const ExportJob *job, GError **error)
 {
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_new (job->graph, NULL, faults);
+  g_autoptr (LoomNet) net = loom_net_new (job->graph, NULL, NULL);
   g_autofree char *dynamic = loom_net_symbols (net);
 
   for (char c = 'A'; c <= 'Z'; c++)

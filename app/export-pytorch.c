@@ -61,8 +61,7 @@ add_samples (GPtrArray *tensors, const LoomDataset *dataset, const char *node, G
 static gboolean
 write_samples (ExportJob *job, const char *path, gboolean *written, GError **error)
 {
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_new (job->graph, NULL, faults);
+  g_autoptr (LoomNet) net = loom_net_new (job->graph, NULL, NULL);
   g_autoptr (GPtrArray) tensors = loom_named_tensors_new ();
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)

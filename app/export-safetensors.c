@@ -106,7 +106,6 @@ static int
 run (ExportJob *job)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autofree char *file = export_file (job);
   g_autoptr (LoomTensorFile) from = NULL;
   g_autoptr (LoomNet) net = NULL;
@@ -127,7 +126,7 @@ run (ExportJob *job)
     }
   if (tensors == NULL)
     return command_fail (job->command, g_steal_pointer (&error));
-  net = loom_net_new (job->graph, NULL, faults);
+  net = loom_net_new (job->graph, NULL, NULL);
   known = g_hash_table_new (g_str_hash, g_str_equal);
   for (guint i = 0; i < tensors->len; i++)
     {

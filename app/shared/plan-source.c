@@ -127,7 +127,6 @@ plan_source_call (const LoomPlanCall *call, gpointer data)
 gboolean
 plan_source_end (PlanSource *self, const LoomGraph *graph, GError **error)
 {
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomNet) net = NULL;
 
   if (self->drawing != NULL && !loom_file_replace (self->picture, self->drawing, strlen (self->drawing), error))
@@ -141,7 +140,7 @@ plan_source_end (PlanSource *self, const LoomGraph *graph, GError **error)
     }
   if (self->n > 0)
     return TRUE;
-  net = loom_net_new (graph, NULL, faults);
+  net = loom_net_new (graph, NULL, NULL);
   for (guint i = 0; net != NULL && i < loom_net_n_nodes (net); i++)
     if (is_in (loom_net_node (net, i)->path, self->node))
       {

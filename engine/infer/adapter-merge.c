@@ -271,7 +271,6 @@ untie_readers (const LoomNet *net, guint node, LoomTensor *whole, GPtrArray *ten
 GPtrArray *
 loom_adapter_merge (LoomAdapter *self, LoomGraph *graph, const char *weights, GError **error)
 {
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomTensorFile) file = NULL;
   g_autoptr (LoomNet) net = NULL;
   g_autoptr (GPtrArray) tensors = NULL, names = g_ptr_array_new ();
@@ -281,7 +280,7 @@ loom_adapter_merge (LoomAdapter *self, LoomGraph *graph, const char *weights, GE
 
   if (self != NULL && !adapter_attach_merged (self, graph, error))
     return NULL;
-  net = loom_net_new (graph, NULL, faults);
+  net = loom_net_new (graph, NULL, NULL);
   can = adapter_find_layers (net);
   from.weights = file = loom_tensor_file_open (weights, error);
   if (file == NULL)

@@ -307,8 +307,7 @@ static void
 freeze_rest (LoomGraph *graph, const GArray *layers, GHashTable *wanted)
 {
   LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, NULL);
   g_autofree gboolean *is_trained = g_new0 (gboolean, loom_net_n_weights (net) + 1);
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)
@@ -339,8 +338,7 @@ gboolean
 loom_adapter_add (LoomGraph *graph, gint64 rank, double alpha, gboolean has_magnitudes, const char *patterns,
                   GError **error)
 {
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, NULL);
   g_autoptr (GArray) layers = g_array_new (FALSE, FALSE, sizeof (Layer));
   g_auto (GStrv) list = patterns != NULL ? g_strsplit (patterns, ",", -1) : NULL;
   g_autofree Adaptable *can = adapter_find_layers (net);
@@ -422,8 +420,7 @@ check_factor (const LoomAdapter *self, const char *name, GError **error)
 static gboolean
 check_names (const LoomAdapter *self, const LoomGraph *graph, GError **error)
 {
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, NULL);
 
   for (guint i = 0; i < self->names->len; i++)
     {
@@ -445,8 +442,7 @@ static void
 add_groups (const LoomAdapter *self, LoomGraph *graph)
 {
   LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, NULL);
 
   for (guint i = 0; train != NULL && i < loom_net_n_weights (net); i++)
     {
@@ -471,8 +467,7 @@ add_groups (const LoomAdapter *self, LoomGraph *graph)
 static gboolean
 attach (LoomAdapter *self, LoomGraph *graph, gboolean is_merged, GError **error)
 {
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, NULL);
   g_autoptr (GArray) layers = g_array_new (FALSE, FALSE, sizeof (Layer));
   g_autofree Adaptable *can = adapter_find_layers (net);
   g_autoptr (GHashTable) known = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
@@ -536,8 +531,7 @@ adapter_attach_merged (LoomAdapter *self, LoomGraph *graph, GError **error)
 gboolean
 loom_adapter_is_in (const LoomGraph *graph)
 {
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, NULL);
 
   for (guint i = 0; i < loom_net_n_weights (net); i++)
     if (loom_net_weight (net, i)->is_factor)
@@ -548,8 +542,7 @@ loom_adapter_is_in (const LoomGraph *graph)
 void
 loom_adapter_detach (LoomGraph *graph)
 {
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, NULL);
   g_autoptr (GArray) layers = g_array_new (FALSE, FALSE, sizeof (Layer));
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)

@@ -70,8 +70,7 @@ loom_sizes_free (LoomSizes *self)
 static Count *
 count_new (LoomSizes *self, const LoomBinding *binding, GError **error)
 {
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_new (self->graph, binding, faults);
+  g_autoptr (LoomNet) net = loom_net_new (self->graph, binding, NULL);
   int node = loom_net_dynamic_size (net, &self->options);
   Count *count = g_new0 (Count, 1);
   LoomValue size;

@@ -236,11 +236,13 @@ loom_net_end (LoomNet *net)
 LoomNet *
 loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *faults)
 {
+  g_autoptr (LoomFaults) dropped = faults == NULL ? loom_faults_new () : NULL;
   LoomNet *net;
   guint n_before;
 
-  g_return_val_if_fail (graph != NULL && faults != NULL, NULL);
+  g_return_val_if_fail (graph != NULL, NULL);
 
+  faults = faults != NULL ? faults : dropped;
   net = g_new0 (LoomNet, 1);
   count_net (1);
   net->refs = 1;

@@ -59,9 +59,9 @@ typedef struct
   const char *summary; /* second line of the node's card */
 } LoomNetNode;
 
-/* Never NULL. Faults are appended to the list. The graph (frozen or mutable) is only read. binding may be NULL: all
- * sizes are symbolic. The order is topological, and that of the file among independent nodes, so listings are
- * stable. */
+/* Never NULL. Faults are appended to the list; NULL: they are dropped. The graph (frozen or mutable) is only read.
+ * binding may be NULL: all sizes are symbolic. The order is topological, and that of the file among independent nodes,
+ * so listings are stable. */
 LoomNet *loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomFaults *faults);
 /* The net of the present version of the graph, from the net of an earlier version of this very graph, made without a
  * binding (transfer full). It is equal to a new one in all that this header shows, and so are the faults; but only

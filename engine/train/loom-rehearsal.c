@@ -20,8 +20,7 @@ processor_seconds (void)
 static gboolean
 is_small (const LoomGraph *graph, GError **error)
 {
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, NULL);
   gint64 parameters = 0;
 
   for (guint i = 0; i < loom_net_n_nodes (net); i++)

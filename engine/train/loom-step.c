@@ -382,14 +382,13 @@ wanted_of (const LoomTrainSpec *spec, guint *n)
 char *
 loom_step_lone (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch)
 {
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
   LoomLowerOptions options = { .training = TRUE, .effects = TRUE };
   LoomBinding binding = { 0 };
   g_autofree LoomNetSource *wanted = wanted_of (spec, &options.n_wanted);
 
   options.wanted = wanted;
   binding.value['B' - 'A'] = batch;
-  g_autoptr (LoomNet) net = loom_net_new (graph, &binding, faults);
+  g_autoptr (LoomNet) net = loom_net_new (graph, &binding, NULL);
   int node = loom_net_find_untrainable (net, &options);
   return node < 0 ? NULL : g_strdup (loom_net_node (net, (guint)node)->path);
 }

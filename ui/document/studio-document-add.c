@@ -387,7 +387,6 @@ lone_scene (const Fresh *fresh)
 {
   g_autoptr (LoomGraph) graph = loom_graph_new (NULL);
   LoomElement *root = loom_graph_root (graph);
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (LoomNet) net = NULL;
   StudioScene *alone;
 
@@ -395,7 +394,7 @@ lone_scene (const Fresh *fresh)
     loom_edit_free (loom_graph_apply (graph, loom_edit_insert (root, 0, loom_element_copy (fresh->module))));
   loom_edit_free (loom_graph_apply (
       graph, loom_edit_insert (root, loom_element_place_for (root, LOOM_TAG_NODE), loom_element_copy (fresh->node))));
-  net = loom_net_new (graph, NULL, faults);
+  net = loom_net_new (graph, NULL, NULL);
   alone = studio_scene_new (graph, root, "", net, NULL, NULL, NULL);
   studio_scene_set_flow (alone, fresh->scene->flow);
   return alone;

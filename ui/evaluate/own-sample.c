@@ -59,8 +59,7 @@ read_thread (GTask *task, gpointer source, gpointer data, GCancellable *cancella
   const Read *read = data;
   const LoomSampleOptions how = { .low = NAN, .high = NAN };
   const char *refusal = studio_figure_sample_refusal (read->alone);
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_new (read->alone, NULL, faults);
+  g_autoptr (LoomNet) net = loom_net_new (read->alone, NULL, NULL);
   GError *error = refusal != NULL ? g_error_new_literal (LOOM_ERROR, LOOM_ERROR_DATA, refusal) : NULL;
   g_autoptr (LoomDataset) dataset
       = error == NULL ? loom_net_open_dataset (net, 0, loom_graph_get_folder (read->alone), &error) : NULL;

@@ -96,8 +96,7 @@ find_bytes (GArray *copies, const LoomGraph *graph, const char *device, const Lo
     is_known = is_known && g_array_index (copies, LoomCopy, i).bytes >= 0;
   if (is_known)
     return;
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) bound = loom_net_new (graph, binding, faults);
+  g_autoptr (LoomNet) bound = loom_net_new (graph, binding, NULL);
   g_autoptr (GArray) sized = loom_net_copies_new (bound, device, NULL);
   for (guint i = 0; i < MIN (copies->len, sized->len); i++)
     {

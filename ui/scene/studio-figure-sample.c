@@ -75,8 +75,7 @@ may_be_read (const LoomGraph *alone)
 {
   if (loom_graph_get_guard (alone)->may_read == NULL)
     return TRUE;
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_new (alone, NULL, faults);
+  g_autoptr (LoomNet) net = loom_net_new (alone, NULL, NULL);
   g_auto (GStrv) missing = studio_allowed_paths_missing (net, alone, NULL);
   return missing[0] == NULL;
 }
@@ -400,8 +399,7 @@ studio_figure_sample_read (const LoomGraph *alone, const char *key)
   /* A missing data set is searched for whenever the graph is shown, which is cheap. */
   if (studio_figure_sample_refusal (alone) != NULL)
     return NULL;
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_new (alone, NULL, faults);
+  g_autoptr (LoomNet) net = loom_net_new (alone, NULL, NULL);
   g_autoptr (LoomDataset) dataset = loom_net_n_nodes (net) > 0 && loom_net_is_dataset (net, 0)
                                         ? loom_net_open_dataset (net, 0, folder, NULL)
                                         : NULL;

@@ -89,11 +89,10 @@ draw_entry (StudioGallery *self, const Entry *entry)
 
   if (graph == NULL)
     return;
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autofree char *own = entry->path != NULL ? g_path_get_dirname (entry->path) : NULL;
   if (own != NULL)
     loom_graph_set_guard (graph, own, studio_agreed_has);
-  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, NULL);
   StudioScene *scene = studio_scene_new (graph, loom_graph_root (graph), "", net, NULL, NULL, NULL);
   studio_scene_add_shards (scene, graph, net);
   studio_layout_fill (scene);

@@ -75,7 +75,6 @@ inspect_thread (GTask *task, gpointer source, gpointer data, GCancellable *cance
 {
   const Job *job = data;
   g_autoptr (StudioWeightsInfo) look = g_new0 (StudioWeightsInfo, 1);
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
   GError *error = NULL;
 
   look->path = g_strdup (job->path);
@@ -89,7 +88,7 @@ inspect_thread (GTask *task, gpointer source, gpointer data, GCancellable *cance
   guess (look);
   if (job->graph != NULL)
     {
-      g_autoptr (LoomNet) net = loom_net_new (job->graph, NULL, faults);
+      g_autoptr (LoomNet) net = loom_net_new (job->graph, NULL, NULL);
 
       look->match = loom_weights_match_new (look->file, net);
       look->n_wanted = loom_net_n_weights (net);

@@ -198,7 +198,6 @@ studio_task_data_alone (const StudioTaskData *like, const float *x)
 static StudioTaskData *
 read_samples (const LoomGraph *alone, const StudioTaskQuery *query, GError **error)
 {
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
   const char *refusal = studio_figure_sample_refusal (alone);
 
   if (refusal != NULL)
@@ -206,7 +205,7 @@ read_samples (const LoomGraph *alone, const StudioTaskQuery *query, GError **err
       g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA, refusal);
       return NULL;
     }
-  g_autoptr (LoomNet) net = loom_net_new (alone, NULL, faults);
+  g_autoptr (LoomNet) net = loom_net_new (alone, NULL, NULL);
   g_autoptr (LoomDataset) dataset = loom_net_open_dataset (net, 0, loom_graph_get_folder (alone), error);
   return dataset ? read_from (dataset, query, error) : NULL;
 }
