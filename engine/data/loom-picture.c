@@ -171,6 +171,19 @@ decode_here (const guint8 *bytes, gsize n, const char *name, gint64 *taken, GErr
   return gdk_pixbuf_apply_embedded_orientation (found);
 }
 
+/* GdkPixbuf allocates what the headers of a BMP announce, up to 4 GB, before it reads them. */
+static gboolean
+has_its_headers (const guint8 *data, gsize n)
+{
+  guint32 pixels_at, header;
+
+  if (n < 18 || data[0] != 'B' || data[1] != 'M')
+    return TRUE;
+  memcpy (&pixels_at, data + 10, sizeof pixels_at);
+  memcpy (&header, data + 14, sizeof header);
+  return GUINT32_FROM_LE (pixels_at) <= n && GUINT32_FROM_LE (header) <= n;
+}
+
 /* *taken: the pixels to release when the picture is freed. */
 static GdkPixbuf *
 decode (GBytes *bytes, const char *name, gint64 *taken, GError **error)
@@ -187,6 +200,11 @@ decode (GBytes *bytes, const char *name, gint64 *taken, GError **error)
 
   if (picture_is_decoded_here (data, n))
     return decode_here (data, n, name, taken, error);
+  if (!has_its_headers (data, n))
+    {
+      loom_refuse (error, LOOM_ERROR_DATA, "“%s” is truncated: its header is longer than the file.", name);
+      return NULL;
+    }
   loader = gdk_pixbuf_loader_new ();
   progress.lines = lines = g_byte_array_new ();
   g_signal_connect (loader, "size-prepared", G_CALLBACK (size_prepared_cb), &progress);

@@ -559,6 +559,18 @@ test_truncated_bmp (void)
       if (cut > 0)
         g_assert_nonnull (strstr (error->message, "truncated"));
     }
+  /* The offset of the pixels, and the size of the header: 4 GB. */
+  for (gsize at = 10; at <= 14; at += 4)
+    {
+      g_autofree char *damaged = g_memdup2 (content, n);
+      g_autoptr (GBytes) bytes = NULL;
+      g_autoptr (GError) error = NULL;
+
+      memset (damaged + at, 0xff, 4);
+      bytes = g_bytes_new (damaged, n);
+      g_assert_false (loom_picture_read (bytes, "large", &options, 3, 16, 16, x, NULL, &border, &note, &error));
+      g_assert_cmpstr (error->message, ==, "“large” is truncated: its header is longer than the file.");
+    }
 }
 
 static gboolean
