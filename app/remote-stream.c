@@ -42,24 +42,30 @@ remote_read (GInputStream *stream, const char *type, GError **error)
                    n);
       return NULL;
     }
-  g_autofree guint8 *bytes = g_malloc (n + 1);
-  if (!g_input_stream_read_all (stream, bytes, n, &got, NULL, error))
-    return NULL;
-  if (got != n)
+  /* As long as what has arrived twice over, whatever length is announced. */
+  g_autoptr (GByteArray) array = g_byte_array_new ();
+  while (array->len < n)
     {
-      g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The connection is lost.");
-      return NULL;
+      const guint have = array->len, piece = (guint)MIN (n - have, MAX (have, TAIL));
+
+      g_byte_array_set_size (array, have + piece);
+      if (!g_input_stream_read_all (stream, array->data + have, piece, &got, NULL, error))
+        return NULL;
+      if (got != piece)
+        {
+          g_set_error (error, LOOM_ERROR, LOOM_ERROR_IO, "The connection is lost.");
+          return NULL;
+        }
     }
-  g_autoptr (GVariant) message
-      = g_variant_ref_sink (g_variant_new_from_data (G_VARIANT_TYPE (type), bytes, n, FALSE, NULL, NULL));
+  g_autoptr (GBytes) bytes = g_byte_array_free_to_bytes (g_steal_pointer (&array));
+  g_autoptr (GVariant) message = g_variant_ref_sink (g_variant_new_from_bytes (G_VARIANT_TYPE (type), bytes, FALSE));
   /* A tree of its own: foreign bytes may be in no normal form, and these are freed. */
   if (!g_variant_is_normal_form (message))
     {
       g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "The other end sends a damaged message.");
       return NULL;
     }
-  guint8 *owned = g_steal_pointer (&bytes);
-  return g_variant_ref_sink (g_variant_new_from_data (G_VARIANT_TYPE (type), owned, n, TRUE, g_free, owned));
+  return g_variant_ref_sink (g_variant_new_from_bytes (G_VARIANT_TYPE (type), bytes, TRUE));
 }
 
 gboolean

@@ -42,7 +42,7 @@ LLVMFuzzerInitialize (int *argc, char ***argv)
 int
 LLVMFuzzerTestOneInput (const unsigned char *data, size_t size)
 {
-  reader->run (reader, data, size);
+  fuzz_reader_run (reader, data, size);
   return 0;
 }
 

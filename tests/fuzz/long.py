@@ -34,7 +34,7 @@ FILES = {
     'merges': 'engine/data/loom-bpe', 'tokenizer': 'engine/data/(loom-tokenizer|token-)', 'unigram': 'engine/data/(loom-tokenizer|token-)',
     'pairs': 'engine/data/dataset-pairs', 'coco': 'engine/data/boxes-files', 'voc': 'engine/data/boxes-files', 'mask': 'engine/data/(picture-decode|dataset-masks)',
     'split': 'engine/data/loom-companions', 'bmp': 'engine/data/(picture-decode|loom-picture)', 'png': 'engine/data/(picture-decode|loom-picture)',
-    'jpeg': 'engine/data/(picture-decode|loom-picture)', 'webp': 'engine/data/(picture-decode|loom-picture)', 'saved-data': 'engine/data/loom-dataset-saved',
+    'tiff': 'engine/data/(picture-decode|loom-picture)', 'jpeg': 'engine/data/(picture-decode|loom-picture)', 'webp': 'engine/data/(picture-decode|loom-picture)', 'saved-data': 'engine/data/loom-dataset-saved',
     'events': 'engine/(infer/loom-run-event|runs/loom-run-log)', 'sessions': 'engine/infer/loom-run-sessions', 'run-settings': 'engine/runs/loom-run-summary',
     'notes': 'engine/runs/loom-run-notes', 'unfinished': 'engine/infer/loom-run-unfinished', 'evaluations': 'engine/infer/loom-evaluation-history',
     'checkpoint-state': 'engine/train/run-restore', 'checkpoint-weights': 'engine/interop/read-safetensors',

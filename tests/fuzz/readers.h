@@ -32,7 +32,16 @@ struct _FuzzReader
   const char *file;         /* of data sets and runs: the file that has the bytes, which is an input to begin with */
   void (*prepare) (void);   /* writes the other files that they need; call before run() */
   void (*add) (const FuzzReader *self, GPtrArray *seeds); /* further inputs to begin with */
+  /* What it may take in memory: megabytes, and a multiple of the size of its bytes. 0: the first of those below. */
+  guint most_mb, multiple;
 };
+
+#define FUZZ_MOST_MB    6   /* buffers of files have 1 MiB */
+#define FUZZ_PICTURE_MB 420 /* 100 million pixels */
+#define FUZZ_MULTIPLE   64
+#define FUZZ_PACKED     1100 /* deflate packs 1032 bytes into one */
+/* Runs it; the program ends if it takes more. */
+void fuzz_reader_run (const FuzzReader *self, const guint8 *data, gsize size);
 
 /* The reader after another one; NULL: the first, and after the last. */
 const FuzzReader *fuzz_reader_next (const FuzzReader *before);

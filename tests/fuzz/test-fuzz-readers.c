@@ -14,7 +14,7 @@ run_exactly (const FuzzReader *reader, const guint8 *data, gsize size)
   /* Exactly as long as it is, so that an address sanitizer sees one byte too many. */
   g_autofree guint8 *copy = g_memdup2 (data, size);
 
-  reader->run (reader, copy != NULL ? copy : (const guint8 *)"", size);
+  fuzz_reader_run (reader, copy != NULL ? copy : (const guint8 *)"", size);
 }
 
 static void
