@@ -42,7 +42,7 @@ remote_read (GInputStream *stream, const char *type, GError **error)
                    n);
       return NULL;
     }
-  /* As long as what has arrived twice over, whatever length is announced. */
+  /* At most twice as long as what has arrived, whatever length is announced. */
   g_autoptr (GByteArray) array = g_byte_array_new ();
   while (array->len < n)
     {

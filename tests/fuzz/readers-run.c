@@ -82,32 +82,22 @@ read_run (const char *run)
 static void
 run_shown (const FuzzReader *self, const guint8 *data, gsize size)
 {
-  g_autofree char *run = path_of ("run"), *path = path_of (self->file), *before = NULL;
-  gsize n = 0;
-
-  g_assert_true (g_file_get_contents (path, &before, &n, NULL));
-  fuzz_write (self->file, data, size);
-  read_run (run);
-  fuzz_write (self->file, before, n);
+  fuzz_replace (self->file, data, size);
+  read_run (fuzz_run ());
 }
 
 /* A file of which a run is resumed. */
 static void
 run_resumed (const FuzzReader *self, const guint8 *data, gsize size)
 {
-  g_autofree char *run = path_of ("run"), *path = path_of (self->file), *before = NULL;
-  LoomTrainerOptions options = { .resume = run, .lr = NAN, .seed = -1, .threads = 1 };
+  LoomTrainerOptions options = { .resume = fuzz_run (), .lr = NAN, .seed = -1, .threads = 1 };
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomTrainer) trainer = NULL;
-  gsize n = 0;
 
-  g_assert_true (g_file_get_contents (path, &before, &n, NULL));
-  fuzz_write (self->file, data, size);
+  fuzz_replace (self->file, data, size);
   trainer = loom_trainer_new (NULL, &options, &error);
   if (trainer == NULL)
     fuzz_check_error (error);
-  g_clear_pointer (&trainer, loom_trainer_free);
-  fuzz_write (self->file, before, n);
 }
 
 /* Words of a packed state, with and without an earlier state; the first bytes say how many. */

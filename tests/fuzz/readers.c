@@ -52,6 +52,33 @@ fuzz_write (const char *name, gconstpointer data, gsize n)
   fclose (file);
 }
 
+static const char *replaced;   /* NULL: no file is */
+static char *replaced_content; /* that it had */
+static gsize replaced_length;
+
+static void
+put_back (void)
+{
+  if (replaced != NULL)
+    fuzz_write (replaced, replaced_content, replaced_length);
+  replaced = NULL;
+  g_clear_pointer (&replaced_content, g_free);
+}
+
+void
+fuzz_replace (const char *name, gconstpointer data, gsize n)
+{
+  if (g_strcmp0 (name, replaced) != 0)
+    {
+      g_autofree char *path = g_build_filename (fuzz_folder (), name, NULL);
+
+      put_back ();
+      g_assert_true (g_file_get_contents (path, &replaced_content, &replaced_length, NULL));
+      replaced = name;
+    }
+  fuzz_write (name, data, n);
+}
+
 void
 fuzz_check_error (const GError *error)
 {
@@ -363,6 +390,7 @@ fuzz_reader_seeds (const FuzzReader *self)
 {
   GPtrArray *seeds = g_ptr_array_new_with_free_func ((GDestroyNotify)g_bytes_unref);
 
+  put_back ();
   add_kept (seeds, self->name);
   for (guint i = 0; i < G_N_ELEMENTS (self->seeds) && self->seeds[i] != NULL; i++)
     {

@@ -61,6 +61,8 @@ void fuzz_folder_remove (void);
 const char *fuzz_run (void);
 /* Replaces a file in that folder, without waiting for the disk. */
 void fuzz_write (const char *name, gconstpointer data, gsize n);
+/* The same for a file that is there, until another reader begins. */
+void fuzz_replace (const char *name, gconstpointer data, gsize n);
 
 /* A sentence, as UTF-8. */
 void fuzz_check_error (const GError *error);
