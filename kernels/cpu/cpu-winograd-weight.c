@@ -189,6 +189,21 @@ part_products (void *context, int64_t from, int64_t to)
     }
 }
 
+/* w [9][LANES] of one input channel, from the sums of all slots. */
+INLINE void
+filter_gradient (const Winograd *self, int step, const float *sums, V *w)
+{
+  V total[POSITIONS (MAX_STEP)];
+
+  for (int p = 0; p < POSITIONS (step); p++)
+    {
+      total[p] = *(const V *)(sums + p * self->sums_stride);
+      for (int64_t slot = 1; slot < self->slots; slot++)
+        total[p] += *(const V *)(sums + slot * self->sums + p * self->sums_stride);
+    }
+  filter_gradient_tile (step, (const float *)total, LANES, w);
+}
+
 /* Item: CHUNK input channels of a panel of K. dw is [K][C][3][3]. */
 static void
 part_filters (void *context, int64_t from, int64_t to)
@@ -210,18 +225,11 @@ part_filters (void *context, int64_t from, int64_t to)
           for (int64_t c = 0; c < n; c++)
             {
               const float *sums = call->sums + (panel * self->C + first + c) * PANEL + lane;
-              V total[POSITIONS (MAX_STEP)];
 
-              for (int p = 0; p < POSITIONS (self->step); p++)
-                {
-                  total[p] = *(const V *)(sums + p * self->sums_stride);
-                  for (int64_t slot = 1; slot < self->slots; slot++)
-                    total[p] += *(const V *)(sums + slot * self->sums + p * self->sums_stride);
-                }
               if (self->step == 4)
-                filter_gradient_tile (4, (const float *)total, LANES, taps + c * 9);
+                filter_gradient (self, 4, sums, taps + c * 9);
               else
-                filter_gradient_tile (2, (const float *)total, LANES, taps + c * 9);
+                filter_gradient (self, 2, sums, taps + c * 9);
             }
           for (int64_t k = 0; k < LANES && column + k < self->K; k++)
             {

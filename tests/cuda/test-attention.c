@@ -151,11 +151,12 @@ algorithms_test (gconstpointer data)
   g_autofree char *names = algorithms_of (&spec);
   LoomMessage message = { "" };
   LoomKernel *kernel = NULL;
+  const char *name;
 
   g_assert_cmpstr (names, ==, c->algorithms);
   g_assert_cmpint (backend->kernel_new (device, &spec, &kernel, &message), ==, LOOM_STATUS_OK);
-  g_assert_true (
-      g_str_has_prefix (kernel->name, g_str_has_prefix (names, "cudnn") ? "cudnn attention" : "own attention"));
+  name = g_str_has_prefix (names, "cudnn") ? "cudnn attention" : "own attention";
+  g_assert_true (g_str_has_prefix (kernel->name, name));
   kernel->free (kernel);
   /* A named algorithm is used, or none. */
   spec.algorithm = "cudnn";
