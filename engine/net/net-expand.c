@@ -66,8 +66,7 @@ count_copies (LoomNet *net, const NetEnvironment *arguments, const NetLocal *loc
                               "repeat is “%s”; it must be an integer from 1 to 10,000.", value.text);
       if (value.is_number
           && (value.number.is_int ? value.number.i > LOOM_MAX_COPIES : value.number.d > LOOM_MAX_COPIES))
-        loom_fault_set_fix (fault, "repeat", G_STRINGIFY (LOOM_MAX_COPIES),
-                            "Set it to " G_STRINGIFY (LOOM_MAX_COPIES) ".");
+        loom_fault_set_fix (fault, "repeat", G_STRINGIFY (LOOM_MAX_COPIES), "Set it to %d.", LOOM_MAX_COPIES);
       else
         loom_fault_set_fix (fault, "repeat", "1", "Set it to 1.");
       return 0;

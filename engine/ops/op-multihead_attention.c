@@ -221,7 +221,7 @@ infer (LoomInfer *ctx)
     {
       loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "num_heads",
                         "The features are divided between the heads, so num_heads must divide %" PRId64
-                        "; it is %" G_GINT64_FORMAT ".",
+                        "; it is %" PRId64 ".",
                         features, heads);
       return;
     }

@@ -48,8 +48,7 @@ infer (LoomInfer *ctx)
     {
       loom_infer_fault (
           ctx, LOOM_ERROR_SHAPE, "input",
-          "A rotary encoding rotates pairs of features, so their number must be even; here are %" G_GINT64_FORMAT ".",
-          features);
+          "A rotary encoding rotates pairs of features, so their number must be even; here are %" PRId64 ".", features);
       return;
     }
   if (has_kind (ctx, "learned"))

@@ -11,8 +11,8 @@ recipe_read_sampling (RecipeReading *r, LoomTrainSpec *spec)
     return;
   if (!loom_sample_weights_are_valid (text))
     recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, "sample_weights",
-                     "sample_weights is “%s”; it must be “" LOOM_SAMPLE_WEIGHTS_BALANCED "”, “" LOOM_SAMPLE_WEIGHTS_OWN
-                     "”, or a number for each class, such as “1,1,5”: none negative, not all of them 0.",
-                     text);
+                     "sample_weights is “%s”; it must be “%s”, “%s”, or a number for each class, such as “1,1,5”: none "
+                     "negative, not all of them 0.",
+                     text, LOOM_SAMPLE_WEIGHTS_BALANCED, LOOM_SAMPLE_WEIGHTS_OWN);
   spec->sample_weights = g_strdup (text);
 }
