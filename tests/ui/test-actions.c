@@ -280,7 +280,7 @@ look_at_presentation (StudioWindow *self)
     settle ();
   graphene_rect_t map, canvas, caption, keys;
   GtkWidget *window = GTK_WIDGET (self),
-            *heat = GTK_WIDGET (studio_pins_get_picture (studio_window_get_page (self)->pins, NULL, &tensor));
+            *heat = GTK_WIDGET (studio_pins_get_picture (studio_window_get_page (self)->views.pins, NULL, &tensor));
   g_assert_true (gtk_widget_is_ancestor (heat, studio_window_get_page (self)->stage));
   g_assert_true (gtk_widget_compute_bounds (heat, window, &map));
   g_assert_true (gtk_widget_compute_bounds (GTK_WIDGET (studio_window_get_page (self)->canvas), window, &canvas));

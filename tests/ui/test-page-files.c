@@ -10,6 +10,7 @@
 #include "tests/ui/page-frame.h"
 #include "ui/page/graph-file.h"
 #include "ui/page/open-documents.h"
+#include "ui/page/page-content.h"
 #include "ui/page/studio-disk-bar.h"
 #include "ui/page/studio-guard.h"
 #include "ui/stepper/studio-step-layer.h"
@@ -52,6 +53,72 @@ test_open_documents (void)
   g_assert_true (open_documents_find (file) == document);
   open_documents_remove (document);
   g_assert_null (open_documents_find (file));
+}
+
+static void
+opened_cb (gpointer data)
+{
+  ++*(guint *)data;
+}
+
+/* Another graph is announced, and nothing of a run or a recording of the earlier one is left; a text that is no graph
+ * changes nothing. */
+static void
+test_content (void)
+{
+  static const char text[] = CHAIN, broken[] = "<graph";
+  g_autoptr (GError) error = NULL;
+  guint opened = 0;
+  Frame frame;
+  frame_begin (&frame, GRAPH (""));
+  GtkWidget *paned = g_object_ref_sink (gtk_paned_new (GTK_ORIENTATION_VERTICAL));
+  GtkWidget *stage = g_object_ref_sink (gtk_box_new (GTK_ORIENTATION_VERTICAL, 0));
+  StudioPalette *palette = g_object_ref_sink (studio_palette_new (frame.document, frame.canvas));
+  StudioQuestions *questions = studio_questions_new (frame.toasts);
+  StudioStartCover cover = { frame.document, frame.canvas, g_object_ref_sink (studio_start_page_new ()), TRUE };
+  PageContent content = { .document = frame.document,
+                          .run = frame.run,
+                          .recording_bar = g_object_ref_sink (g_object_new (STUDIO_TYPE_RECORDING_BAR, NULL)),
+                          .panel_split = studio_panel_split_new (GTK_PANED (paned), gtk_label_new ("panel")),
+                          .runner = studio_runner_new (frame.document, frame.run, frame.toasts, questions),
+                          .fitter = canvas_fitter_new (frame.canvas, NULL, NULL),
+                          .cover = &cover,
+                          .lesson_tab = studio_lesson_tab_new (frame.document, frame.run, frame.canvas, palette,
+                                                               frame.panes, frame.toasts),
+                          .task_tab = studio_task_tab_new (frame.document, frame.run, frame.canvas, frame.panes, stage),
+                          .opened = opened_cb,
+                          .data = &opened };
+  studio_recording_bar_set (content.recording_bar, frame.document, frame.run);
+  studio_run_set_ranks (frame.run, 3);
+  studio_panel_split_show (content.panel_split);
+  g_assert_true (page_content_open_text (&content, text, -1, &error));
+  g_assert_no_error (error);
+  g_assert_cmpuint (opened, ==, 1);
+  g_assert_false (studio_document_is_empty (frame.document));
+  g_assert_false (studio_panel_split_is_available (content.panel_split));
+  g_assert_cmpint (studio_run_get_ranks (frame.run), ==, 1); /* the graph needs no more */
+  g_assert_false (page_content_open_text (&content, broken, -1, &error));
+  g_assert_nonnull (error);
+  g_assert_cmpuint (opened, ==, 1);
+  g_assert_false (studio_document_is_empty (frame.document));
+  page_content_reset (&content);
+  g_assert_cmpuint (opened, ==, 2);
+  g_assert_true (studio_document_is_empty (frame.document));
+  g_assert_false (cover.is_dismissed);
+  studio_runner_close (content.runner);
+  canvas_fitter_free (content.fitter);
+  release (content.runner);
+  release (content.panel_split);
+  g_object_unref (content.task_tab);
+  g_object_unref (content.lesson_tab);
+  g_object_unref (content.recording_bar);
+  studio_start_cover_clear (&cover);
+  g_object_unref (cover.page);
+  studio_questions_free (questions);
+  g_object_unref (palette);
+  g_object_unref (stage);
+  g_object_unref (paned);
+  frame_end (&frame);
 }
 
 static void
@@ -224,6 +291,7 @@ TEST_FILE (argc, argv)
   g_assert_no_error (error);
   g_test_add_func ("/page/graph-file", test_graph_file);
   g_test_add_func ("/page/open-documents", test_open_documents);
+  g_test_add_func ("/page/content", test_content);
   g_test_add_func ("/page/saver", test_saver);
   g_test_add_func ("/page/guard", test_guard);
   g_test_add_func ("/page/guard-queue", test_guard_queue);

@@ -8,6 +8,7 @@
 #include "tests/ui/page-frame.h"
 #include "ui/listing/studio-pytorch-pane.h"
 #include "ui/page/graph-file.h"
+#include "ui/page/page-run-views.h"
 #include "ui/page/page-tabs.h"
 #include "ui/page/run-settings.h"
 #include "ui/page/studio-exporter.h"
@@ -279,6 +280,32 @@ test_chain_marks (void)
   g_object_unref (canvas);
 }
 
+/* Views lie over the canvas, and a breakpoint that was hit is said, until they are closed. */
+static void
+test_run_views (void)
+{
+  Frame frame;
+  frame_begin (&frame, CHAIN);
+  GtkWidget *overlay = g_object_ref_sink (gtk_overlay_new ());
+  GtkWidget *box = g_object_ref_sink (gtk_box_new (GTK_ORIENTATION_VERTICAL, 0));
+  PageRunViews views = { frame.document, frame.canvas, frame.run, frame.panes, frame.toasts };
+  page_run_views_init (&views, GTK_OVERLAY (overlay), GTK_BOX (box));
+  g_assert_true (gtk_widget_get_parent (GTK_WIDGET (views.step_layer)) == overlay);
+  g_assert_nonnull (gtk_widget_get_first_child (box));
+  g_signal_emit_by_name (views.pins, "docked"); /* there is no pin at the side */
+  g_assert_null (gtk_widget_get_parent (studio_pins_get_dock (views.pins)));
+  g_signal_emit_by_name (views.breakpoints, "hit", "fc", "out", "out is not finite");
+  g_assert_cmpuint (frame.said, ==, 1);
+  page_run_views_close (&views);
+  g_signal_emit_by_name (views.breakpoints, "hit", "act_one", "out", "out is below 0");
+  g_assert_cmpuint (frame.said, ==, 1);
+  page_run_views_clear (&views);
+  g_assert_null (views.pins);
+  g_object_unref (box);
+  g_object_unref (overlay);
+  frame_end (&frame);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -287,6 +314,7 @@ TEST_FILE (argc, argv)
   gradloom_icons_register_resource ();
   g_test_add_func ("/page/runner", test_runner);
   g_test_add_func ("/page/go-back-and-close", test_go_back_and_close);
+  g_test_add_func ("/page/run-views", test_run_views);
   g_test_add_func ("/page/run-settings", test_run_settings);
   g_test_add_func ("/page/pytorch", test_pytorch);
   g_test_add_func ("/page/steps", test_steps);

@@ -1,22 +1,21 @@
 /* Prints the cards, ports and wires of a page, and the state of its run, for tests/e2e (studio-dump.h). */
 #pragma once
 
-#include "ui/canvas/studio-canvas.h"
+#include "ui/page/page-run-views.h"
+#include "ui/page/studio-evaluate-tab.h"
+#include "ui/page/studio-recording-bar.h"
+#include "ui/page/studio-runs-tab.h"
 #include "ui/present/studio-present-layer.h"
 #include "ui/present/studio-slides.h"
-#include "ui/pins/studio-health-watch.h"
-#include "ui/pins/studio-pin.h"
-#include "ui/run/studio-run.h"
 
 typedef struct
 {
-  StudioDocument *document;
-  StudioCanvas *canvas;
-  StudioRun *run;
-  StudioPins *pins;
-  StudioHealthWatch *health;
+  const PageRunViews *views;
   StudioSlides *slides;
   StudioPresentLayer *layer;
+  StudioRecordingBar *recording_bar;
+  StudioEvaluateTab *evaluate_tab;
+  StudioRunsTab *runs_tab;
   gboolean is_presenting;
 } PageDump;
 

@@ -42,6 +42,23 @@ studio_comparing_end (StudioComparing *self)
   g_signal_emit (self, changed_signal, 0);
 }
 
+static gboolean
+key_cb (GtkEventControllerKey *keys, guint key, guint code, GdkModifierType state, StudioComparing *self)
+{
+  if (key != GDK_KEY_Escape || (state & gtk_accelerator_get_default_mod_mask ()) != 0 || self->pane == NULL)
+    return FALSE;
+  studio_comparing_end (self);
+  return TRUE;
+}
+
+void
+studio_comparing_watch_keys (StudioComparing *self, GtkWidget *widget)
+{
+  GtkEventController *keys = gtk_event_controller_key_new ();
+  g_signal_connect_object (keys, "key-pressed", G_CALLBACK (key_cb), self, 0);
+  gtk_widget_add_controller (widget, keys);
+}
+
 gboolean
 studio_comparing_is_on (StudioComparing *self)
 {

@@ -20,4 +20,7 @@ void studio_comparing_with_entry (StudioComparing *self, guint position); /* of 
 /* Takes ownership of the graph; title: how it is called in the heading. */
 void studio_comparing_with_graph (StudioComparing *self, LoomGraph *graph, const char *title);
 void studio_comparing_end (StudioComparing *self);
+/* Escape ends it, in a widget and those below, which handle the key first: Escape leaves a field, a selection or a
+ * module before that. */
+void studio_comparing_watch_keys (StudioComparing *self, GtkWidget *widget);
 gboolean studio_comparing_is_on (StudioComparing *self);

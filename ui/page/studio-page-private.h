@@ -2,14 +2,14 @@
 #pragma once
 
 #include "ui/lesson/studio-lesson-pane.h"
-#include "ui/page/canvas-fitter.h"
 #include "ui/page/page-commands.h"
+#include "ui/page/page-content.h"
+#include "ui/page/page-run-views.h"
 #include "ui/page/page-tabs.h"
 #include "ui/page/page-title.h"
 #include "ui/page/studio-comparing.h"
 #include "ui/page/studio-disk-bar.h"
 #include "ui/page/studio-proposal-bar.h"
-#include "ui/page/studio-recording-bar.h"
 #include "ui/page/studio-exporter.h"
 #include "ui/page/studio-exporting.h"
 #include "ui/page/studio-guard.h"
@@ -20,23 +20,15 @@
 #include "ui/page/studio-lesson-tab.h"
 #include "ui/page/studio-navigation.h"
 #include "ui/page/studio-page.h"
-#include "ui/page/studio-panel-split.h"
 #include "ui/page/studio-presentation.h"
 #include "ui/page/studio-run-windows.h"
-#include "ui/page/studio-runner.h"
 #include "ui/page/studio-runs-tab.h"
 #include "ui/page/studio-slides-tab.h"
-#include "ui/page/studio-start-cover.h"
 #include "ui/page/studio-status-line.h"
 #include "ui/page/studio-task-tab.h"
 #include "ui/page/studio-timeline-dock.h"
-#include "ui/pins/studio-health-watch.h"
-#include "ui/pins/studio-hover-values.h"
-#include "ui/pins/studio-node-times.h"
-#include "ui/timeline/studio-pipeline-stages.h"
 #include "ui/run/studio-run-banners.h"
 #include "ui/training/studio-training-settings.h"
-#include "ui/stepper/studio-step-layer.h"
 
 struct _StudioPage
 {
@@ -72,18 +64,10 @@ struct _StudioPage
   StudioHealthLine *health_line;
   StudioPresentLayer *present_layer;
 
-  /* what the canvas shows of the run */
-  StudioPins *pins;
-  StudioNodeTimes *times;
-  StudioPipelineStages *stages;
-  StudioHoverValues *hover;
-  StudioStepper *stepper;
-  StudioBreakpoints *breakpoints;
-  StudioInstant *instant;
-  StudioStepLayer *step_layer; /* owned by its parent */
-  StudioHealthWatch *health;
+  PageRunViews views;
 
   /* controllers */
+  PageContent content;
   StudioQuestions *questions;
   StudioSaver *saver;
   StudioGuard *guard;

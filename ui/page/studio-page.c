@@ -6,20 +6,16 @@
 #include "ui/canvas/studio-minimap.h"
 #include "ui/charts/studio-template.h"
 #include "ui/charts/studio-text-scale.h"
-#include "ui/document/studio-document-origin.h"
-#include "ui/page/graph-file.h"
 #include "ui/page/open-documents.h"
 #include "ui/page/page-actions.h"
 #include "ui/page/page-dump.h"
 #include "ui/page/pane-actions.h"
 #include "ui/page/run-settings.h"
-#include "ui/page/studio-dump.h"
 #include "ui/page/studio-live-numbers.h"
 #include "ui/page/view-actions.h"
 #include "ui/worker/studio-devices.h"
 #include "ui/run/studio-rank-count.h"
 #include "ui/shell/studio-toasts.h"
-#include "ui/stepper/studio-step-bar.h"
 #include "ui/training/studio-training-settings.h"
 
 /* Text of this scale is large enough for the last row of a lecture room. */
@@ -114,26 +110,14 @@ update_devices (StudioPage *self)
   g_signal_emit (self, signals[CHANGED], 0);
 }
 
+/* The document has another graph. */
 static void
-focus_canvas (StudioPage *self)
+opened_cb (gpointer data)
 {
-  gtk_widget_grab_focus (GTK_WIDGET (self->canvas));
-}
-
-/* Shows the pages about the graph of the document, and sets the number of ranks that it needs. */
-static void
-open_tabs (StudioPage *self)
-{
-  studio_lesson_tab_open (self->lesson_tab);
-  const gboolean has_lesson = studio_lesson_get (studio_lesson_tab_get_lesson (self->lesson_tab)) != NULL;
-  /* The pages of a lesson say when to set the number of ranks, after a look at one. */
-  if (!has_lesson)
-    {
-      /* A larger number than the field offers is for a cluster, and not for this machine. */
-      const int wanted = studio_rank_count_required (self->document);
-      studio_run_set_ranks (self->run, wanted <= STUDIO_RANK_COUNT_MAX ? wanted : 1);
-    }
-  studio_task_tab_open (self->task_tab, has_lesson);
+  StudioPage *self = data;
+  update_actions (self);
+  update_layout (self);
+  update_title (self);
 }
 
 /* ---- signals of the parts ------------------------------------------------------------------------ */
@@ -172,37 +156,10 @@ presentation_cb (StudioPage *self)
 {
   const gboolean on = studio_presentation_is_on (self->presentation);
   studio_run_panel_set_presentation (self->run_panel, on);
-  studio_pins_set_presentation (self->pins, on ? self->stage : NULL);
+  studio_pins_set_presentation (self->views.pins, on ? self->stage : NULL);
   studio_task_tab_present (self->task_tab, on);
   studio_panel_split_set_presenting (self->panel_split, on);
   update_layout (self);
-}
-
-/* The pins at the side are a page of the pane while there are any. */
-static void
-docked_cb (StudioPage *self)
-{
-  GtkWidget *dock = studio_pins_get_dock (self->pins);
-  const gboolean is_there = gtk_widget_get_parent (dock) != NULL;
-  if (studio_pins_has_docked (self->pins) == is_there)
-    return;
-  if (is_there)
-    {
-      gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (gtk_widget_get_ancestor (dock, GTK_TYPE_SCROLLED_WINDOW)),
-                                     NULL);
-      studio_panes_remove_page (self->panes, "pins");
-      return;
-    }
-  GtkWidget *scrolled = gtk_scrolled_window_new ();
-  gtk_scrolled_window_set_child (GTK_SCROLLED_WINDOW (scrolled), dock);
-  studio_panes_add_page (self->panes, STUDIO_PANE_END, scrolled, "pins", _ ("Pins"));
-  studio_panes_show_page (self->panes, "pins");
-}
-
-static void
-save_pin_cb (StudioPage *self, StudioPinView *view, const char *tensor, const char *suffix)
-{
-  studio_exporter_write_pin (&self->exporter, view, tensor, suffix);
 }
 
 static void
@@ -222,37 +179,10 @@ settled_cb (gpointer data)
   return FALSE;
 }
 
-/* The step before whose update training stands is taken apart at the node. */
-static void
-breakpoint_cb (StudioPage *self, const char *node, const char *port, const char *sentence)
-{
-  const LoomNet *net = studio_document_get_net (self->document);
-  g_autofree char *text = g_strdup_printf ("%s: %s", node, sentence);
-
-  studio_toasts_say (self->toasts, text);
-  /* A data set is not computed, and has its values before the first node. */
-  if (loom_net_is_dataset (net, (guint)MAX (loom_net_find (net, node), 0)))
-    studio_stepper_next (self->stepper);
-  else
-    studio_stepper_go_to (self->stepper, node, g_str_has_prefix (port, "grad:") ? "backward" : "forward");
-}
-
 static void
 said_cb (gpointer self)
 {
   g_signal_emit (self, signals[ATTENTION], 0);
-}
-
-/* The focused widget handles the key first: Escape leaves a field, a selection or a module before it ends a comparison.
- */
-static gboolean
-key_cb (GtkEventControllerKey *controller, guint key, guint code, GdkModifierType state, StudioPage *self)
-{
-  if (key != GDK_KEY_Escape || (state & gtk_accelerator_get_default_mod_mask ()) != 0
-      || !studio_comparing_is_on (self->comparing))
-    return FALSE;
-  studio_comparing_end (self->comparing);
-  return TRUE;
 }
 
 /* Typed text becomes part of the document first, because a key does not take the focus from its field. */
@@ -303,19 +233,8 @@ make_run (StudioPage *self)
   self->forecast = studio_memory_forecast_new (self->document, self->run);
   self->run_bars = studio_run_banners_new (self->document, self->run, self->forecast);
   gtk_box_append (GTK_BOX (self->upper), GTK_WIDGET (self->run_bars));
-  self->pins = studio_pins_new (self->document, self->canvas, self->run);
-  studio_pins_set_overlay (self->pins, GTK_OVERLAY (self->canvas_overlay));
-  self->times = studio_node_times_new (self->document, self->canvas, self->run);
-  self->stages = studio_pipeline_stages_new (self->document, self->canvas);
-  self->hover = studio_hover_values_new (self->document, self->canvas, self->run);
-  self->stepper = studio_stepper_new (self->document, self->canvas, self->run);
-  self->breakpoints = studio_breakpoints_new (self->document, self->run);
-  self->instant = studio_instant_new (self->document);
-  self->step_layer
-      = studio_step_layer_new (self->document, self->canvas, self->stepper, self->breakpoints, self->instant);
-  gtk_overlay_add_overlay (GTK_OVERLAY (self->canvas_overlay), GTK_WIDGET (self->step_layer));
-  gtk_box_append (GTK_BOX (self->upper), studio_step_bar_new (self->stepper));
-  self->health = studio_health_watch_new (self->document, self->canvas, self->run);
+  self->views = (PageRunViews){ self->document, self->canvas, self->run, self->panes, self->toasts };
+  page_run_views_init (&self->views, GTK_OVERLAY (self->canvas_overlay), GTK_BOX (self->upper));
 }
 
 static void
@@ -334,7 +253,7 @@ make_status_line (StudioPage *self)
 {
   self->faults = studio_fault_list_new (self->document, self->canvas, self->toasts);
   studio_status_line_set_parts (self->status_line, self->canvas, self->faults);
-  self->health_line = studio_health_line_new (self->health, self->runner);
+  self->health_line = studio_health_line_new (self->views.health, self->runner);
   studio_status_line_set_health (self->status_line, GTK_WIDGET (self->health_line));
   studio_disk_bar_set_document (self->disk_bar, self->document);
 }
@@ -349,7 +268,7 @@ make_presentation (StudioPage *self)
     .document = self->document,
     .run = self->run,
     .canvas = self->canvas,
-    .pins = self->pins,
+    .pins = self->views.pins,
     .slides = self->slides,
     .layer = self->present_layer,
     .caption = self->caption,
@@ -372,12 +291,16 @@ make_tabs (StudioPage *self)
   studio_recording_bar_set (self->recording_bar, self->document, self->run);
   self->slides_tab = studio_slides_tab_new (self->document, self->canvas, self->slides, self->panes);
   self->task_tab = studio_task_tab_new (self->document, self->run, self->canvas, self->panes, self->stage);
-  studio_pins_set_task (self->pins, studio_task_tab_get_task (self->task_tab));
+  studio_pins_set_task (self->views.pins, studio_task_tab_get_task (self->task_tab));
   self->evaluate_tab = studio_evaluate_tab_new (self->document, self->run, self->canvas, self->panes);
   self->runs_tab = studio_runs_tab_new (&(StudioRunsTabParts){ self->document, self->run, self->canvas, self->panes,
                                                                self->runner, self->run_panel, self->panel_split,
                                                                self->comparing, self->toasts });
   studio_guard_set_queue (self->guard, studio_runs_tab_get_queue (self->runs_tab));
+  self->content = (PageContent){
+    self->document,     self->run,        self->recording_bar, self->panel_split, self->runner, self->fitter,
+    &self->start_cover, self->lesson_tab, self->task_tab,      opened_cb,         self
+  };
   self->history_tab = (PageTab){ &page_tab_history, self->document,  self->canvas,    self->run,
                                  self->panes,       self->comparing, &self->exporter, NULL };
   self->pytorch_tab = self->steps_tab = self->gradient_tab = self->history_tab;
@@ -390,12 +313,13 @@ static void
 make_commands (StudioPage *self)
 {
   GActionMap *map = G_ACTION_MAP (self->actions);
-  self->exporter = (StudioExporter){ self->document, self->pins, self->run_panel,
+  self->exporter = (StudioExporter){ self->document, self->views.pins, self->run_panel,
                                      studio_task_tab_get_task (self->task_tab), self->toasts };
-  self->exporting = (StudioExporting){ self->document, self->canvas, self->pins, self->run, self->toasts };
-  self->layer_commands
-      = (StudioLayerCommands){ self->document, self->canvas,  self->palette, self->pins,  self->breakpoints,
-                               self->run,      self->stepper, self->instant, self->toasts };
+  self->exporting = (StudioExporting){ self->document, self->canvas, self->views.pins, self->run, self->toasts };
+  self->layer_commands = (StudioLayerCommands){
+    self->document, self->canvas,        self->palette,       self->views.pins, self->views.breakpoints,
+    self->run,      self->views.stepper, self->views.instant, self->toasts
+  };
   self->navigation = (StudioNavigation){ self->document, self->canvas,    self->panes,
                                          self->outline,  self->inspector, GTK_WIDGET (self->run_panel) };
   const gpointer parts[PAGE_N_PARTS] = {
@@ -422,7 +346,7 @@ make_commands (StudioPage *self)
     [PAGE_LESSON] = self->lesson_tab,
     [PAGE_SLIDES] = self->slides_tab,
     [PAGE_PRESENTATION] = self->presentation,
-    [PAGE_STEPPER] = self->stepper,
+    [PAGE_STEPPER] = self->views.stepper,
     [PAGE_RUNS] = self->runs_tab,
     [PAGE_STEPS] = &self->steps_tab,
     [PAGE_EXPORTING] = &self->exporting,
@@ -458,9 +382,7 @@ journal_failed_cb (StudioPage *self, const char *sentence)
 static void
 connect_parts (StudioPage *self)
 {
-  GtkEventController *keys = gtk_event_controller_key_new ();
-  g_signal_connect (keys, "key-pressed", G_CALLBACK (key_cb), self);
-  gtk_widget_add_controller (GTK_WIDGET (self), keys);
+  studio_comparing_watch_keys (self->comparing, GTK_WIDGET (self));
   CONNECT (document, "changed", changed_cb);
   CONNECT (document, "file-changed", update_title);
   CONNECT (document, "journal-failed", journal_failed_cb);
@@ -476,8 +398,7 @@ connect_parts (StudioPage *self)
   g_signal_connect_swapped (self->outline, "activated", G_CALLBACK (studio_canvas_focus_path), self->canvas);
   /* When a field is left, the focus returns to the card. */
   CONNECT (inspector, "left", studio_page_focus);
-  CONNECT (pins, "docked", docked_cb);
-  CONNECT (pins, "save", save_pin_cb);
+  g_signal_connect_swapped (self->views.pins, "save", G_CALLBACK (studio_exporter_write_pin), &self->exporter);
   CONNECT (panes, "changed", panes_changed_cb);
   CONNECT (panes, "wanted", panes_wanted_cb);
   CONNECT (disk_bar, "notify::shown", update_actions);
@@ -485,7 +406,7 @@ connect_parts (StudioPage *self)
   g_signal_connect (self, "unmap", G_CALLBACK (update_size_class), NULL);
   CONNECT (saver, "commit", studio_page_commit);
   CONNECT (runner, "started", studio_page_show_panel);
-  CONNECT (runner, "resumed", focus_canvas);
+  g_signal_connect_swapped (self->runner, "resumed", G_CALLBACK (gtk_widget_grab_focus), self->canvas);
   g_signal_connect_swapped (self->runner, "faulty", G_CALLBACK (studio_status_line_show_faults), self->status_line);
   g_signal_connect_swapped (self->runner, "continued", G_CALLBACK (studio_run_banners_update_version), self->run_bars);
   g_signal_connect_swapped (self->faults, "read", G_CALLBACK (studio_runner_ask_to_read), self->runner);
@@ -498,9 +419,8 @@ connect_parts (StudioPage *self)
   g_signal_connect_object (self->recording_bar, "say", G_CALLBACK (studio_toasts_say), self->toasts, G_CONNECT_SWAPPED);
   g_signal_connect_object (self->proposal_bar, "say", G_CALLBACK (studio_toasts_say), self->toasts, G_CONNECT_SWAPPED);
   g_signal_connect_swapped (self->lesson_tab, "hand-in", G_CALLBACK (studio_handing_in_ask), self->handing_in);
-  g_signal_connect_object (self->stepper, "begin", G_CALLBACK (studio_runner_prepare), self->runner, G_CONNECT_SWAPPED);
-  g_signal_connect_object (self->stepper, "say", G_CALLBACK (studio_toasts_say), self->toasts, G_CONNECT_SWAPPED);
-  g_signal_connect_object (self->breakpoints, "hit", G_CALLBACK (breakpoint_cb), self, G_CONNECT_SWAPPED);
+  g_signal_connect_object (self->views.stepper, "begin", G_CALLBACK (studio_runner_prepare), self->runner,
+                           G_CONNECT_SWAPPED);
   g_signal_connect_object (self->inspector, "sweep", G_CALLBACK (studio_runs_tab_sweep_node), self->runs_tab,
                            G_CONNECT_SWAPPED);
   g_signal_connect_object (self->training, "sweep", G_CALLBACK (studio_runs_tab_sweep), self->runs_tab,
@@ -515,14 +435,11 @@ static void
 studio_page_init (StudioPage *self)
 {
   g_autoptr (GError) error = NULL;
-  g_type_ensure (STUDIO_TYPE_PANES);
-  g_type_ensure (STUDIO_TYPE_DISK_BAR);
-  g_type_ensure (STUDIO_TYPE_PROPOSAL_BAR);
-  g_type_ensure (STUDIO_TYPE_RECORDING_BAR);
-  g_type_ensure (STUDIO_TYPE_CAPTION);
-  g_type_ensure (STUDIO_TYPE_KEY_CARD);
-  g_type_ensure (STUDIO_TYPE_RATE_CARD);
-  g_type_ensure (STUDIO_TYPE_STATUS_LINE);
+  const GType types[]
+      = { STUDIO_TYPE_PANES,   STUDIO_TYPE_DISK_BAR, STUDIO_TYPE_PROPOSAL_BAR, STUDIO_TYPE_RECORDING_BAR,
+          STUDIO_TYPE_CAPTION, STUDIO_TYPE_KEY_CARD, STUDIO_TYPE_RATE_CARD,    STUDIO_TYPE_STATUS_LINE };
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++)
+    g_type_ensure (types[i]);
   gtk_widget_init_template (GTK_WIDGET (self));
   self->document = studio_document_new ();
   open_documents_add (self->document, GTK_WIDGET (self));
@@ -539,7 +456,7 @@ studio_page_init (StudioPage *self)
   make_commands (self);
   connect_parts (self);
   update_size_class (self);
-  open_tabs (self);
+  page_content_open_tabs (&self->content);
   if (!studio_document_keep_journal (self->document, NULL, &error))
     studio_page_toast (self, error->message);
   update_devices (self);
@@ -553,11 +470,13 @@ page_dispose (GObject *object)
   StudioPage *self = STUDIO_PAGE (object);
   GObject *const parts[]
       = { G_OBJECT (self->document),  G_OBJECT (self->run),      G_OBJECT (self->canvas), G_OBJECT (self->panes),
-          G_OBJECT (self->inspector), G_OBJECT (self->disk_bar), G_OBJECT (self->saver),  G_OBJECT (self->pins) };
+          G_OBJECT (self->inspector), G_OBJECT (self->disk_bar), G_OBJECT (self->saver) };
   if (self->document != NULL)
     {
       for (guint i = 0; i < G_N_ELEMENTS (parts); i++)
         g_signal_handlers_disconnect_by_data (parts[i], self);
+      g_signal_handlers_disconnect_by_data (self->views.pins, &self->exporter);
+      page_run_views_close (&self->views);
       studio_toasts_set_said_func (self->toasts, NULL, NULL);
       studio_runner_close (self->runner);
       studio_saver_close (self->saver);
@@ -583,16 +502,7 @@ page_dispose (GObject *object)
   g_clear_object (&self->guard);
   g_clear_object (&self->saver);
   g_clear_object (&self->slides);
-  g_clear_object (&self->pins);
-  g_clear_object (&self->times);
-  g_clear_object (&self->stages);
-  g_clear_object (&self->hover);
-  g_clear_object (&self->stepper);
-  g_clear_object (&self->breakpoints);
-  if (self->instant != NULL)
-    g_object_run_dispose (G_OBJECT (self->instant));
-  g_clear_object (&self->instant);
-  g_clear_object (&self->health);
+  page_run_views_clear (&self->views);
   g_clear_object (&self->run);
   g_clear_object (&self->document);
   G_OBJECT_CLASS (studio_page_parent_class)->dispose (object);
@@ -614,8 +524,8 @@ studio_page_class_init (StudioPageClass *klass)
   G_OBJECT_CLASS (klass)->dispose = page_dispose;
   G_OBJECT_CLASS (klass)->finalize = page_finalize;
   STUDIO_TEMPLATE (klass, "studio-page.ui");
-  STUDIO_TEMPLATE_CHILDREN (klass, StudioPage, toasts, disk_bar, proposal_bar, recording_bar, split, upper, middle, panes,
-                            canvas_overlay, stage, caption, key_card, rate_card, status_line);
+  STUDIO_TEMPLATE_CHILDREN (klass, StudioPage, toasts, disk_bar, proposal_bar, recording_bar, split, upper, middle,
+                            panes, canvas_overlay, stage, caption, key_card, rate_card, status_line);
   for (guint i = 0; i < N_SIGNALS; i++)
     signals[i] = g_signal_new (((const char *const[]){ "changed", "size-class", "attention" })[i], STUDIO_TYPE_PAGE,
                                G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
@@ -699,85 +609,48 @@ studio_page_is_untouched (StudioPage *self)
          && studio_run_get_state (self->run) == STUDIO_RUN_IDLE && !studio_recording_bar_is_on (self->recording_bar);
 }
 
-/* The document has another graph: what was shown of a run belongs to the earlier one. */
-static void
-begin_run (StudioPage *self)
+static gboolean
+focused (StudioPage *self, gboolean is_open)
 {
-  studio_recording_bar_end_replay (self->recording_bar);
-  studio_panel_split_hide (self->panel_split);
-  studio_runner_open (self->runner);
-  update_actions (self);
-  open_tabs (self);
-}
-
-static void
-show_graph (StudioPage *self)
-{
-  begin_run (self);
-  studio_document_select_only (self->document, 0);
-  update_layout (self);
-  update_title (self);
-  canvas_fitter_start (self->fitter);
-  studio_page_focus (self);
+  if (is_open)
+    studio_page_focus (self);
+  return is_open;
 }
 
 gboolean
 studio_page_open_file (StudioPage *self, GFile *file, GError **error)
 {
-  if (!graph_file_open (self->document, file, error))
-    return FALSE;
-  show_graph (self);
-  return TRUE;
+  return focused (self, page_content_open_file (&self->content, file, error));
 }
 
 gboolean
 studio_page_open_text (StudioPage *self, const char *text, gssize length, GError **error)
 {
-  if (!studio_document_open_text (self->document, text, length, NULL, error))
-    return FALSE;
-  show_graph (self);
-  return TRUE;
+  return focused (self, page_content_open_text (&self->content, text, length, error));
 }
 
 gboolean
 studio_page_open_recording (StudioPage *self, const char *path, GError **error)
 {
-  g_autoptr (Recording) recording = recording_read (path, error);
-  if (recording == NULL || !studio_document_open_part (self->document, recording->graph, path, error))
-    return FALSE;
-  show_graph (self);
-  studio_page_show_panel (self);
-  studio_recording_bar_play (self->recording_bar, g_steal_pointer (&recording));
-  return TRUE;
+  return focused (self, page_content_open_recording (&self->content, path, error));
 }
 
 gboolean
 studio_page_open_example (StudioPage *self, const char *name, GError **error)
 {
-  if (!graph_file_open_example (self->document, name, error))
-    return FALSE;
-  show_graph (self);
-  return TRUE;
+  return focused (self, page_content_open_example (&self->content, name, error));
 }
 
 void
 studio_page_reset (StudioPage *self)
 {
-  studio_document_reset (self->document);
-  self->start_cover.is_dismissed = FALSE;
-  begin_run (self);
-  update_layout (self);
-  update_title (self);
+  page_content_reset (&self->content);
 }
 
 gboolean
 studio_page_recover (StudioPage *self, const char *journal, GError **error)
 {
-  gboolean whole = studio_document_recover (self->document, journal, error);
-  begin_run (self);
-  update_layout (self);
-  canvas_fitter_start (self->fitter);
-  return whole;
+  return page_content_recover (&self->content, journal, error);
 }
 
 /* ---- leaving ------------------------------------------------------------------------------------- */
@@ -857,7 +730,7 @@ void
 studio_page_focus (StudioPage *self)
 {
   if (GTK_IS_WINDOW (gtk_widget_get_root (GTK_WIDGET (self))))
-    focus_canvas (self);
+    gtk_widget_grab_focus (GTK_WIDGET (self->canvas));
 }
 
 void
@@ -899,9 +772,13 @@ studio_page_presenting_key (StudioPage *self, guint keyval, GdkModifierType stat
 static PageDump
 dump_of (StudioPage *self)
 {
-  return (
-      PageDump){ self->document, self->canvas, self->run,           self->pins,
-                 self->health,   self->slides, self->present_layer, studio_presentation_is_on (self->presentation) };
+  return (PageDump){ &self->views,
+                     self->slides,
+                     self->present_layer,
+                     self->recording_bar,
+                     self->evaluate_tab,
+                     self->runs_tab,
+                     studio_presentation_is_on (self->presentation) };
 }
 
 void
@@ -909,23 +786,11 @@ studio_page_dump_cards (StudioPage *self)
 {
   const PageDump dump = dump_of (self);
   page_dump_cards (&dump);
-  studio_step_layer_print (self->step_layer, studio_dump_rect);
 }
 
 void
 studio_page_dump_state (StudioPage *self)
 {
   const PageDump dump = dump_of (self);
-  g_autofree char *evaluated = studio_evaluate_tab_dump (self->evaluate_tab);
-
-  g_autofree char *runs = studio_runs_tab_dump (self->runs_tab);
-  if (evaluated != NULL)
-    studio_dump_print ("geometry evaluate\t%s\n", evaluated);
-  if (runs != NULL)
-    studio_dump_print ("geometry runs\t%s\n", runs);
-  studio_dump_print ("geometry present\trecording=%s\trecorded=%.3f\tcaption=%s\n",
-                     studio_recording_bar_get_state (self->recording_bar),
-                     studio_recording_bar_get_seconds (self->recording_bar),
-                     studio_recording_bar_get_caption (self->recording_bar));
   page_dump_state (&dump);
 }
