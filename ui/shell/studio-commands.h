@@ -52,6 +52,12 @@ typedef struct
   const char *state; /* the text of its first state; NULL: it has none */
 } StudioCommandRow;
 
+/* The row of a command that is listed, without a parameter or a state. Its keys follow; NULL: it has none. */
+#define STUDIO_COMMAND(name, part, function, group, title, words, ...)                                                 \
+  {                                                                                                                    \
+    name, NULL, part, G_CALLBACK (function), group, title, { __VA_ARGS__ }, words                                      \
+  }
+
 StudioCommand studio_command_row_get (const StudioCommandRow *row);
 /* Adds an action for each row to the map. parts are read when an action is activated, after a call of before, which may
  * be NULL. */
