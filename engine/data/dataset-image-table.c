@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/core/loom-error.h"
 #include "engine/core/loom-file.h"
 #include "engine/core/loom-guard.h"
 #include "engine/core/loom-os.h"

@@ -9,7 +9,6 @@
 #include <json-glib/json-glib.h>
 
 #include "engine/core/loom-atomic-file.h"
-#include "engine/core/loom-error.h"
 #include "engine/core/loom-file.h"
 #include "engine/core/loom-json.h"
 #include "engine/data/loom-augment.h"

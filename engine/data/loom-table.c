@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "engine/core/loom-clones.h"
-#include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset-private.h"
 
 typedef struct

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset.h"
 #include "engine/data/loom-bpe.h"
 #include "engine/data/loom-tokenizer.h"

@@ -7,8 +7,6 @@
 #include "engine/core/loom-text.h"
 #include "engine/infer/adapter-layers.h"
 #include "engine/infer/loom-run-json.h"
-#include "engine/interop/loom-safetensors.h"
-#include "engine/interop/loom-weights.h"
 #include "engine/recipe/loom-train-spec.h"
 
 #include <math.h>

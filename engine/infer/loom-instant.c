@@ -4,7 +4,6 @@
 #include "engine/core/loom-refuse.h"
 #include "engine/infer/derivative-chain.h"
 #include "engine/net/loom-net.h"
-#include "engine/program/loom-gradient-port.h"
 #include "engine/run/loom-eager.h"
 
 #define DEVICE         "cpu"

@@ -8,8 +8,6 @@
 #include <json-glib/json-glib.h>
 #include <string.h>
 
-#include "engine/core/loom-error.h"
-#include "engine/core/loom-fault.h"
 #include "engine/core/loom-folder.h"
 #include "engine/core/loom-json.h"
 

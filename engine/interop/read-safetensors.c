@@ -9,7 +9,6 @@
 #include <json-glib/json-glib.h>
 #include <string.h>
 
-#include "engine/core/loom-error.h"
 #include "engine/core/loom-file.h"
 #include "engine/core/loom-json.h"
 

@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "engine/core/loom-error.h"
 
 #define MAX_DEPTH  64
 #define MAX_VISITS 10000000

@@ -3,7 +3,6 @@
  *
  * Source: onnxruntime, docs/ContribOperators.md. */
 #include "engine/onnx/onnx-private.h"
-#include "engine/onnx/onnx-window.h"
 
 #include <string.h>
 

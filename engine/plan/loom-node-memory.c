@@ -7,7 +7,6 @@
 
 #include <string.h>
 
-#include "engine/plan/loom-plan-steps.h"
 #include "engine/plan/plan-private.h"
 
 struct _LoomNodeMemory

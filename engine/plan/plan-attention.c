@@ -11,7 +11,6 @@
  * times. */
 #include "engine/plan/plan-pattern.h"
 #include "kernels/attention.h"
-#include "kernels/shape.h"
 
 #define MAX_IN  11
 #define MAX_OUT 3

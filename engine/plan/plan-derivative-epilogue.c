@@ -4,7 +4,6 @@
  *
  * This runs after element-wise fusion, when a derivative of 16-bit floats is one instruction with its conversions. */
 #include "engine/plan/plan-pattern.h"
-#include "kernels/product.h"
 
 /* The step that makes v if its operation is `op`, else NULL. */
 static const PlanStep *

@@ -1,5 +1,4 @@
 /* Prints the listing of `gradloom plan`: kernels, devices and memory. */
-#include "engine/plan/loom-plan-steps.h"
 #include "engine/plan/plan-private.h"
 
 #include "engine/core/loom-bytes.h"

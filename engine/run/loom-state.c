@@ -5,7 +5,6 @@
 #include "engine/run/run-private.h"
 
 #include "engine/core/loom-refuse.h"
-#include "engine/program/loom-optimizer.h"
 
 #include <math.h>
 #include <string.h>

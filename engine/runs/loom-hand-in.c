@@ -4,7 +4,6 @@
 #include "engine/core/loom-error.h"
 #include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
-#include "engine/core/loom-text.h"
 #include "engine/infer/loom-run-event.h"
 #include "engine/infer/loom-run-files.h"
 #include "engine/infer/loom-run-json.h"

@@ -1,7 +1,6 @@
 /* Reads and writes the records of runs on hosts; see the header. */
 #include "engine/runs/loom-run-host.h"
 
-#include "engine/core/loom-error.h"
 #include "engine/core/loom-folder.h"
 #include "engine/core/loom-os.h"
 #include "engine/infer/loom-run-socket.h"

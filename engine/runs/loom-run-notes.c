@@ -1,8 +1,6 @@
 /* Reads and writes notes.json. */
 #include "engine/runs/loom-run-notes.h"
 
-#include "engine/core/loom-json.h"
-#include "engine/core/loom-text.h"
 #include "engine/infer/loom-run-json.h"
 
 #include <string.h>

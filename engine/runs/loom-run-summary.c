@@ -2,9 +2,7 @@
 #include "engine/runs/loom-run-summary.h"
 
 #include "engine/core/loom-compare.h"
-#include "engine/core/loom-error.h"
 #include "engine/core/loom-os.h"
-#include "engine/infer/loom-run-json.h"
 #include "engine/infer/loom-run-socket.h"
 #include "engine/interop/loom-safetensors.h"
 #include "engine/runs/loom-run-host.h"

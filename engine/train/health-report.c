@@ -1,7 +1,6 @@
 /* Measures the health of the net; see the header. */
 #include "engine/train/health-report.h"
 
-#include "engine/core/loom-error.h"
 #include "engine/infer/loom-curve.h"
 #include "engine/net/loom-axes.h"
 #include "engine/train/loom-health.h"

@@ -6,7 +6,6 @@
 #include "engine/train/memory-budget.h"
 
 #include "engine/core/loom-bytes.h"
-#include "engine/core/loom-refuse.h"
 #include "engine/train/run-parts.h"
 #include "engine/train/step-division.h"
 

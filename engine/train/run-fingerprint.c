@@ -2,7 +2,6 @@
 #include "engine/train/run-fingerprint.h"
 
 #include "engine/core/loom-hash.h"
-#include "engine/train/loom-stages.h"
 
 /* With different cost tables, machines may divide a net into different stages. */
 static guint64

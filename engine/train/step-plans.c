@@ -1,7 +1,6 @@
 /* The planned steps of a run, by batch size. */
 #include "engine/train/step-plans.h"
 
-#include "engine/core/loom-error.h"
 #include "engine/program/loom-slot-names.h"
 
 void

@@ -4,7 +4,6 @@
  * full batch planned, state initialised or restored. So every fault is reported before the first step. */
 #include "engine/train/trainer-private.h"
 
-#include "engine/core/loom-error.h"
 #include "engine/train/read-model.h"
 #include "engine/train/run-opening.h"
 #include "engine/train/run-parts.h"

@@ -2,7 +2,6 @@
 
 #include <glib/gi18n.h>
 
-#include "ui/document/studio-loops.h"
 
 typedef struct
 {

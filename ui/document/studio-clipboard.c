@@ -1,6 +1,5 @@
 /* Copies a selection as a small graph file, and pastes such a text in one transaction. */
 #include "ui/document/studio-clipboard.h"
-#include "ui/document/studio-loops.h"
 
 #include <glib/gi18n.h>
 #include <math.h>

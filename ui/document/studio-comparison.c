@@ -1,7 +1,6 @@
 /* The comparison is computed at the first query for each version of the document and scope. */
 #include <glib/gi18n.h>
 
-#include "ui/document/studio-loops.h"
 #include "ui/document/studio-comparison.h"
 
 #include <string.h>

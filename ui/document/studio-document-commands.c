@@ -1,7 +1,6 @@
 /* Adds, deletes, duplicates and renames nodes of the shown scope, and sets attributes. Each command is one transaction,
  * after which no wire lacks an end. */
 #include "ui/document/document-edit.h"
-#include "ui/document/studio-loops.h"
 
 #include <glib/gi18n.h>
 #include <math.h>

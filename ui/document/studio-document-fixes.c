@@ -1,6 +1,5 @@
 /* Fixes for faults, offered on their cards: those that the engine finds, and wires across deleted nodes. */
 #include "ui/document/studio-document-private.h"
-#include "ui/document/studio-loops.h"
 #include "ui/document/studio-quick-fix.h"
 #include "ui/document/studio-trials.h"
 

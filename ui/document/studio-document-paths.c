@@ -1,6 +1,5 @@
 /* Updates the paths in <train>, <view> and <lesson> when nodes are renamed or move in the tree of modules. */
 #include "ui/document/document-edit.h"
-#include "ui/document/studio-loops.h"
 
 #include <string.h>
 

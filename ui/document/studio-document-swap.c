@@ -5,7 +5,6 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
-#include "ui/scene/studio-format.h"
 
 void
 studio_document_set_attributes (StudioDocument *self, const guint64 *serials, guint n, const char *attribute,

@@ -4,7 +4,6 @@
 
 #include <glib/gi18n.h>
 
-#include "ui/document/document-edit.h"
 #include "ui/scene/studio-format.h"
 
 typedef struct

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "ui/inspector/studio-inspector-params.h"
 #include "ui/inspector/studio-value-list.h"
 
 #define PAUSE 80 /* milliseconds without typing, before the preview is computed */

@@ -11,7 +11,6 @@
 #include "ui/charts/studio-type.h"
 #include "ui/pins/studio-worked-formula.h"
 #include "ui/run/run-report.h"
-#include "ui/scene/studio-format.h"
 
 #define INTERVAL  (G_USEC_PER_SEC / 2)
 #define MAX_BYTES (512 * 512 * 4)

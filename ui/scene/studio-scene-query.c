@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "ui/scene/studio-geometry.h"
 
 static guint
 index_of (const StudioScene *scene, gpointer found)

@@ -18,7 +18,6 @@
 #include "ui/scene/studio-partitions.h"
 #include "ui/scene/studio-flow.h"
 #include "ui/scene/studio-routes.h"
-#include "ui/scene/studio-shapes.h"
 
 typedef struct
 {

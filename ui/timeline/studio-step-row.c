@@ -6,7 +6,6 @@
 
 #include "ui/charts/studio-type.h"
 #include "ui/drawing/step-memory.h"
-#include "ui/scene/studio-format.h"
 #include "ui/timeline/timeline-text.h"
 
 STUDIO_DEFINE_TYPE (StudioStepRow, studio_step_row, G_TYPE_OBJECT)
