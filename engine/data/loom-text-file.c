@@ -10,7 +10,7 @@
 #include "engine/data/loom-memory-check.h"
 #include "engine/interop/loom-file-kind.h"
 
-#define CHUNK (1 << 20)
+#define CHUNK (1 << 16)
 
 /* The stream after a converter. (transfer full) */
 static GBufferedInputStream *
@@ -124,7 +124,7 @@ read_stream (GInputStream *raw, const char *name, gsize max, double needed, cons
 
   while (stream != NULL && n > 0 && (max == 0 || have < max))
     {
-      const gsize wanted = max == 0 ? CHUNK + have / 4 : max - have;
+      const gsize wanted = MIN (CHUNK + have / 4, max == 0 ? G_MAXSIZE : max - have);
       char *more;
 
       /* A few bytes of gzip can contain many gigabytes. */
