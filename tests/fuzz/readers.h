@@ -36,7 +36,7 @@ struct _FuzzReader
   guint most_mb, multiple;
 };
 
-#define FUZZ_MOST_MB    6   /* buffers of files have 1 MiB */
+#define FUZZ_MOST_MB    3
 #define FUZZ_PICTURE_MB 420 /* 100 million pixels */
 #define FUZZ_MULTIPLE   64
 #define FUZZ_PACKED     1100 /* deflate packs 1032 bytes into one */
