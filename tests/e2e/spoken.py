@@ -33,7 +33,7 @@ class Learner(Reader):
     def note(self, h, figures=False):
         words = "%s, %s%s%s" % (h.name, h.role, ": " if h.description else "", h.description)
         words = re.sub(r"; value [^;]*", "", words)  # what a card has computed comes and goes with runs
-        self.transcript.append(re.sub(r"−?\d[\d,]*(\.\d+)?( ?%)?", "#", words) if figures else words)
+        self.transcript.append(re.sub(r"−?\d[\d,]*(\.\d+)?(e[-+]\d+)?( ?%)?", "#", words) if figures else words)
 
     def go(self, *names, roles=()):
         """Tab to what has one of these names and roles, from pane to pane at most."""
@@ -118,7 +118,14 @@ def step(s):
 
 
 def restart(s):
+    """Until another run than the one before has begun, whose end would be taken for that of this one."""
+    before = s.look().state["folder"]
     s.command("Restart Training")
+    s.wait("another run", lambda g: g.state["folder"] not in (before, "-"), 60, quiet=True)
+
+
+def ended(s):
+    s.wait("the end of the run", lambda g: g.state["run"] in ("done", "paused", "failed"), 60, quiet=True)
 
 
 def type_in(s, label, value):
@@ -147,10 +154,20 @@ def setting(label, value):
     return act
 
 
+def failure(button):
+    """Tab leads to the bar of a run that has failed: its buttons, and before them why."""
+    def act(s):
+        ended(s)
+        s.note(s.go(button), True)
+        s.key("shift+Tab")
+        s.note(s.hear("the sentence", lambda h: h.role == "label"), True)
+    return act
+
+
 def curve(name):
     """The chart of a run that has ended, its extremes by Down and Up."""
     def act(s):
-        s.until("the end of the run", lambda: s.everything(lambda h: h.role == "label" and h.name in ("done", "paused")), 60)
+        ended(s)
         s.pane("Epochs")
         s.note(s.go(name), True)
         for key in ("Down", "Up"):
@@ -186,11 +203,12 @@ LESSONS = {
                     [on("result", "ctrl+shift+w"), parameter("a", "Value", "5"), restart], [after("result", "neg")], []],
     "backpropagation": [[refused("12", "12 is too large."), answer("10")], [answer("1")], [answer("3")],
                         [on("x", "ctrl+alt+w"), on("product", "ctrl+alt+w"), step], [answer("1.7"), step], []],
-    "linear-regression": [[answer("2")], [train], [setting("Learning rate", "1.2"), restart],
-                          [setting("Learning rate", "0.001"), restart], [setting("Learning rate", "0.2"), restart, curve("loss chart")], []],
-    "overfitting": [[train, curve("loss chart")], [parameter("data", "Samples (n)", "2000"), restart],
-                    [parameter("data", "Samples (n)", "60"), setting("Weight decay", "0.5"), restart],
-                    [after("act", "dropout"), restart], []],
+    "linear-regression": [[answer("2")], [train, ended], [setting("Learning rate", "1.2"), restart, failure("Continue at Learning Rate 0.12")],
+                          [setting("Learning rate", "0.001"), restart, ended],
+                          [setting("Learning rate", "0.2"), restart, curve("loss chart")], []],
+    "overfitting": [[train, curve("loss chart")], [parameter("data", "Samples (n)", "2000"), restart, ended],
+                    [parameter("data", "Samples (n)", "60"), setting("Weight decay", "0.5"), restart, ended],
+                    [after("act", "dropout"), restart, ended], []],
     "spirals": [[train], [on("act", "ctrl+x"), restart], [undo, parameter("hidden", "Out features", "4"), restart],
                 [parameter("hidden", "Out features", "20"), restart], []],
     "self-attention": [[card("w_q"), follow("q")], [answer("64")], [step], [train], []],
@@ -212,7 +230,10 @@ def walk(s, pages):
                 s.note(s.hear("page %d done" % (i + 1), lambda h: h.description in DONE, 60))
             s.key("Return")
             s.note(s.hear("the next page", lambda h: h.role in ("grouping", "panel")))
-    s.transcript.append(s.until("completed", lambda: s.everything(lambda h: "is complete" in h.name), 5)[0].name)
+    # The toast says so for a few seconds only; the buttons of the pages keep it.
+    last = "Page %d: " % len(pages)
+    done = s.until("completed", lambda: s.everything(lambda h: h.name.startswith(last) and h.name.endswith(", done")), 5)
+    s.transcript.append(done[0].name)
 
 
 def held(name, transcript):

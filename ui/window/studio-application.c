@@ -45,6 +45,12 @@ static const GActionEntry app_actions[] = {
   { .name = "quit", .activate = quit_cb },
 };
 
+static void
+label_cb (GtkWidget *button)
+{
+  gtk_accessible_reset_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL);
+}
+
 /* GTK 4.8 names a button with a mnemonic twice, “_Next Next”: by its text with the underscore, and by its label.
  * A button with a name of its own has no mnemonic. */
 static gboolean
@@ -53,7 +59,11 @@ mapped_cb (GSignalInvocationHint *hint, guint n, const GValue *values, gpointer 
   GtkWidget *widget = g_value_get_object (values);
 
   if (GTK_IS_BUTTON (widget) && gtk_button_get_use_underline (GTK_BUTTON (widget)))
-    gtk_accessible_reset_property (GTK_ACCESSIBLE (widget), GTK_ACCESSIBLE_PROPERTY_LABEL);
+    {
+      label_cb (widget);
+      g_signal_handlers_disconnect_by_func (widget, label_cb, NULL);
+      g_signal_connect (widget, "notify::label", G_CALLBACK (label_cb), NULL);
+    }
   return TRUE;
 }
 

@@ -362,4 +362,8 @@ studio_header_init (StudioHeader *self)
   make_device_menu (self);
   fill_recent (self);
   fill_devices (self);
+  /* The arrow of a split button has a tooltip, but no name. */
+  gtk_accessible_update_property (
+      GTK_ACCESSIBLE (gtk_widget_get_first_child (gtk_widget_get_last_child (self->open_button))),
+      GTK_ACCESSIBLE_PROPERTY_LABEL, _ ("Recent Graphs"), -1);
 }
