@@ -273,9 +273,9 @@ map_optional (OnnxCtx *c)
 static void
 map_has_element (OnnxCtx *c)
 {
-  gboolean has = onnx_n_inputs (c) > 0 && onnx_has (c, 0) && !value_in (c, 0)->is_none;
+  const OnnxValue *value = onnx_n_inputs (c) > 0 && onnx_has (c, 0) ? value_in (c, 0) : NULL;
 
-  onnx_out_tensor (c, 0, scalar (LOOM_BOOL, has));
+  onnx_out_tensor (c, 0, scalar (LOOM_BOOL, value != NULL && !value->is_none));
 }
 
 const OnnxMap onnx_map_sequence[] = {

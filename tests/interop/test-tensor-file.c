@@ -450,7 +450,7 @@ test_refused (void)
   copy_to (folder, "types.pth", "cut.pth");
   g_autofree char *cut = g_build_filename (folder, "cut.pth", NULL);
   g_assert_no_errno (truncate (cut, 700));
-  assert_refused (cut, "is a truncated zip archive");
+  assert_refused (cut, "truncated"); /* libzip 1.7 and 1.11 say it in other words */
   g_assert_no_errno (g_unlink (cut));
   for (guint i = 0; i < G_N_ELEMENTS (pickles); i++)
     {

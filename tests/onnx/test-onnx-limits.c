@@ -56,6 +56,7 @@ test_lies (void)
   expect (model (classifier (huge, "Relu"), 13), "impossible sizes");
   expect (model (classifier (negative, "Relu"), 13), "impossible sizes");
   expect (model (classifier (good_dims, "Relu"), 99), "operator set 99");
+  expect (model (single (node ("OptionalHasElement", "has", "nowhere", "y")), 18), "its input number 1 is missing");
 
   /* External numbers. */
   GByteArray *g = classifier (good_dims, "Add"), *t = g_byte_array_new (), *entry = g_byte_array_new ();
