@@ -821,7 +821,9 @@ has_name (GtkWidget *widget)
 
   return gtk_test_accessible_has_property (accessible, GTK_ACCESSIBLE_PROPERTY_LABEL)
          || gtk_test_accessible_has_relation (accessible, GTK_ACCESSIBLE_RELATION_LABELLED_BY)
-         || (tooltip != NULL && *tooltip != '\0');
+         || (tooltip != NULL && *tooltip != '\0')
+         /* Newer GTK names a menu button instead of the button in it. */
+         || (GTK_IS_MENU_BUTTON (gtk_widget_get_parent (widget)) && has_name (gtk_widget_get_parent (widget)));
 }
 
 /* Lists are read by their rows, rows by their labels, the text in an entry with the entry, and tabs by libadwaita. */
