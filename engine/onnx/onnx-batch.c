@@ -130,6 +130,17 @@ find_position (const OnnxImport *root, const LoomShape *to, gint64 before, int a
 }
 
 gboolean
+onnx_batch_is_size (OnnxCtx *c, LoomDim dim, gint64 size)
+{
+  const OnnxImport *root = root_of (c->all);
+  LoomDim rest;
+  gint64 samples;
+
+  return root->fixed_batch > 0 && loom_dim_div (dim, root->batch, &rest) && loom_dim_is_known (rest)
+         && !__builtin_mul_overflow (rest.coef, root->fixed_batch, &samples) && samples == size;
+}
+
+gboolean
 onnx_batch_place (OnnxCtx *c, const OnnxWire *x, LoomShape *to, int rest)
 {
   const OnnxImport *root = root_of (c->all);

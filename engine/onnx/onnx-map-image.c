@@ -278,6 +278,8 @@ sized_side (OnnxCtx *c, const OnnxWire *x, int axis, gint64 size)
   if (side.dynamic && onnx_dynamic_dim (c->all, size, &asked) && loom_dim_div (asked, x->type.shape.dim[axis], &asked)
       && loom_dim_is_known (asked) && asked.coef > 1)
     return open_side (asked.coef);
+  if (side.dynamic && onnx_batch_is_size (c, x->type.shape.dim[axis], size))
+    return side;
   gint64 in = onnx_dim (c, x, axis);
   return (Side){ .in = in, .out = size, .scale = (double)size / (double)in, .end = 1 };
 }

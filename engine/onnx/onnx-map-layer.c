@@ -10,12 +10,23 @@ count_text (OnnxCtx *c, gint64 n)
   return onnx_text (c, "%" G_GINT64_FORMAT, n);
 }
 
+gboolean
+onnx_check_kernel (OnnxCtx *c, const OnnxWire *w)
+{
+  gint64 said[8];
+  const guint n = onnx_attr_ints (c, "kernel_shape", said, 8);
+
+  for (guint i = 0; i < n && !c->failed; i++)
+    if ((int)n != w->type.shape.rank - 2 || said[i] != onnx_dim (c, w, (int)i + 2))
+      onnx_fail (c, "its “kernel_shape” differs from that of its weights.");
+  return !c->failed;
+}
+
 /* The number of dimensions of a filter, and its sizes in them; 0 after a failure. */
 static int
 read_kernel (OnnxCtx *c, const OnnxWire *x, const OnnxWire *w, OnnxWindow *window)
 {
   int n = x->type.shape.rank - 2;
-  gint64 said[8];
 
   if (c->failed)
     return 0;
@@ -26,23 +37,18 @@ read_kernel (OnnxCtx *c, const OnnxWire *x, const OnnxWire *w, OnnxWindow *windo
     }
   for (int i = 0; i < n; i++)
     window->kernel[i] = onnx_dim (c, w, i + 2);
-  guint n_said = onnx_attr_ints (c, "kernel_shape", said, 8);
-  for (guint i = 0; i < n_said && !c->failed; i++)
-    if (n_said != (guint)n || said[i] != window->kernel[i])
-      onnx_fail (c, "its “kernel_shape” differs from that of its weights.");
-  return c->failed ? 0 : n;
+  return onnx_check_kernel (c, w) ? n : 0;
 }
 
-/* Whether a value is computed from zeros alone. */
-static gboolean
-is_zero (OnnxCtx *c, const char *name)
+gboolean
+onnx_is_zero (OnnxCtx *c, const char *name)
 {
   const OnnxValue *value = onnx_reach (c, name);
   gboolean zero = value != NULL && value->constant != NULL && !value->is_weight;
 
   if (value != NULL && value->constant == NULL && value->producer != NULL
       && g_str_equal (value->producer->op_type, "Expand"))
-    return is_zero (c, value->producer->input[0]);
+    return onnx_is_zero (c, value->producer->input[0]);
   for (gint64 i = 0; zero && i < value->constant->count; i++)
     zero = loom_tensor_get (value->constant, i) == 0;
   return zero;
@@ -53,7 +59,7 @@ is_zero (OnnxCtx *c, const char *name)
 static const OnnxWire *
 conv_bias (OnnxCtx *c)
 {
-  return onnx_has (c, 2) && !is_zero (c, c->node->input[2]) ? onnx_weight (c, 2) : NULL;
+  return onnx_has (c, 2) && !onnx_is_zero (c, c->node->input[2]) ? onnx_weight (c, 2) : NULL;
 }
 
 const OnnxWire *

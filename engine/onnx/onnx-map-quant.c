@@ -280,6 +280,7 @@ convolve_exactly (OnnxCtx *c, const OnnxWire *x, const OnnxWire *w)
 {
   gint64 n = 1;
 
+  onnx_check_kernel (c, w);
   for (int i = 1; i < w->type.shape.rank && n < MAX_EXACT; i++)
     n *= onnx_dim (c, w, i);
   return multiply_exactly (c, convolve, x, w, n);

@@ -2,6 +2,7 @@
  *
  * A layer of PyTorch's form becomes that layer, with the gates in PyTorch's order: the same activations, no clipping,
  * the reset gate after the product. onnx-map-cell.c composes all others as a loop over a cell. */
+#include "engine/onnx/onnx-constant.h"
 #include "engine/onnx/onnx-recurrent.h"
 
 #include <stdlib.h>
@@ -198,10 +199,23 @@ onnx_recurrent_clear (OnnxPart *part)
   g_clear_pointer (&part->tensor, loom_tensor_unref);
 }
 
+/* Exporters write the zeros that PyTorch begins with, for the samples of their example, also as an initialiser that is
+ * no tensor of the state dict. */
+static gboolean
+has_state (OnnxCtx *c, guint i)
+{
+  const OnnxValue *value = onnx_has (c, i) ? onnx_reach (c, c->node->input[i]) : NULL;
+  const gboolean is_computed = value != NULL && value->constant != NULL && g_hash_table_size (c->all->kinds) > 0
+                               && onnx_state_name (c->all, value) == NULL;
+
+  return onnx_has (c, i) && !onnx_is_zero (c, c->node->input[i])
+         && !(is_computed && onnx_tensor_is_filled (value->constant, 0));
+}
+
 const OnnxWire *
 onnx_recurrent_state (OnnxCtx *c, const OnnxRecurrent *r, guint i, guint direction)
 {
-  if (!onnx_has (c, i))
+  if (!has_state (c, i))
     return NULL;
   return onnx_emit (c, "select", ONNX_IN (onnx_in (c, i)), "dim", r->batch_first ? "1" : "0", "index",
                     onnx_text (c, "%u", direction), NULL);
@@ -275,9 +289,9 @@ put_layer (OnnxCtx *c, const OnnxRecurrent *r)
   guint n_parts = 0;
 
   in[0] = reversed (c, r, r->x);
-  if (onnx_has (c, ONNX_RNN_H))
+  if (has_state (c, ONNX_RNN_H))
     in[1] = swapped (c, r, onnx_in (c, ONNX_RNN_H));
-  if (r->gates == 4 && onnx_has (c, ONNX_RNN_C))
+  if (r->gates == 4 && has_state (c, ONNX_RNN_C))
     in[2] = swapped (c, r, onnx_in (c, ONNX_RNN_C));
   in[port_of (op, "lengths")] = r->lengths;
   for (guint d = 0; d < r->directions; d++)

@@ -234,6 +234,8 @@ gint64 onnx_batch_find (const Onnx__GraphProto *graph);
 /* If the batch is being opened: gives it its position in fixed sizes to which x is reshaped next; rest: the
  * dimension that is the remainder, or −1. FALSE: nothing was changed. */
 gboolean onnx_batch_place (OnnxCtx *c, const OnnxWire *x, LoomShape *to, int rest);
+/* TRUE if the batch is being opened and this is the size that the dimension had in the model. */
+gboolean onnx_batch_is_size (OnnxCtx *c, LoomDim dim, gint64 size);
 /* Repeats operands without a batch for each sample, where others have one along another dimension than axis. */
 void onnx_batch_spread (OnnxCtx *c, guint n, const OnnxWire **in, int axis);
 /* Fails if a node reads a batch and does not keep its samples apart. */
@@ -498,6 +500,10 @@ void onnx_map_tree_ensemble (OnnxCtx *c);
 gboolean onnx_dequantize_weight (OnnxCtx *c);
 /* The results of Conv and Gemm, for operators that add to them. */
 const OnnxWire *onnx_conv (OnnxCtx *c);
+/* FALSE, with a failure, if kernel_shape is given and is not that of the filter w. */
+gboolean onnx_check_kernel (OnnxCtx *c, const OnnxWire *w);
+/* Whether a value is computed from zeros alone, and is no weight. */
+gboolean onnx_is_zero (OnnxCtx *c, const char *name);
 const OnnxWire *onnx_gemm (OnnxCtx *c);
 /* Selects from x along an axis by an index of any shape, which replaces the axis. No index is negative. */
 const OnnxWire *onnx_pick (OnnxCtx *c, const OnnxWire *x, int axis, const OnnxWire *index);

@@ -294,6 +294,8 @@ batch_graph (GByteArray *first, GByteArray *second, GByteArray *third)
   put_part (g, 5, numbers ("flat", 1, 1, (gint64[]){ 60 }));
   put_part (g, 5, numbers ("turned", 1, 3, (gint64[]){ 5, 4, 3 }));
   put_part (g, 5, numbers ("same", 1, 3, in));
+  put_part (g, 5, numbers ("state", 1, 3, (gint64[]){ 3, 1, 2 }));
+  put_part (g, 5, numbers ("wider", 1, 3, (gint64[]){ 3, 4, 10 }));
   put_part (g, 5, tensor ("w", 3, (gint64[]){ 1, 2, 5 }, 10, 0));
   put_part (g, 5, tensor ("r", 3, (gint64[]){ 1, 2, 2 }, 4, 0));
   put_part (g, 5, tensor ("five", 2, (gint64[]){ 5, 5 }, 25, 0));
@@ -317,6 +319,15 @@ expect_mixed (GByteArray *graph)
     g_error ("%s", said);
 }
 
+static char *
+refused (GByteArray *graph)
+{
+  char *said = opened (graph);
+
+  g_assert_nonnull (said);
+  return said;
+}
+
 static void
 expect_open (GByteArray *graph)
 {
@@ -338,6 +349,11 @@ test_batch_axes (void)
       put_attribute (n, "layout", layout);
       (layout == 0 ? expect_mixed : expect_open) (batch_graph (n, NULL, NULL));
     }
+  /* A state of zeros is that of any batch. */
+  GByteArray *zeros = node ("RNN", "", "x w r   h", "y");
+  put_attribute (zeros, "hidden_size", 2);
+  put_attribute (zeros, "layout", 1);
+  expect_open (batch_graph (node ("ConstantOfShape", "", "state", "h"), zeros, NULL));
   for (gint64 axis = 0; axis < 2; axis++)
     {
       GByteArray *n = node ("Concat", "", "x x", "y");
@@ -345,6 +361,10 @@ test_batch_axes (void)
       put_attribute (n, "axis", axis);
       (axis == 0 ? expect_mixed : expect_open) (batch_graph (n, NULL, NULL));
     }
+  /* A size that names the batch of the model is that of any batch, another one is not. */
+  expect_open (batch_graph (node ("Resize", "", "x   same", "y"), NULL, NULL));
+  expect_open (batch_graph (node ("Resize", "", "x   wider", "y"), NULL, NULL));
+  g_free (refused (batch_graph (node ("Resize", "", "x   turned", "y"), NULL, NULL)));
   expect_mixed (batch_graph (node ("Slice", "", "x last before zero last", "y"), NULL, NULL));
   expect_open (batch_graph (node ("Slice", "", "x last before last last", "y"), NULL, NULL));
   expect_open (batch_graph (node ("MatMul", "", "x five", "y"), NULL, NULL));

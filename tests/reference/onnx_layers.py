@@ -504,10 +504,10 @@ def _():
     x = c.input("x", c.rng.integers(200, 256, (1, 64, 4, 4)).astype(np.uint8))
     w = c.weight("w", c.rng.integers(200, 256, (2, 64, 3, 3)).astype(np.uint8))
     zx, zw = c.weight("zx", np.uint8(3)), c.weight("zw", np.uint8(2))
-    c.node("ConvInteger", [x, w, zx, zw], ["y"], pads=[1, 1, 0, 0])
+    c.node("ConvInteger", [x, w, zx, zw], ["y"], pads=[1, 1, 0, 0], kernel_shape=[3, 3])
     scale, out = c.weight("scale", np.array([1, 0.5], np.float32)), c.weight("out", np.float32(200000))
     one, bias = c.weight("one", np.float32(1)), c.weight("bias", np.array([1 << 24, -7], np.int32))
-    c.node("QLinearConv", [x, one, zx, w, scale, zw, out, zx, bias], ["z"])
+    c.node("QLinearConv", [x, one, zx, w, scale, zw, out, zx, bias], ["z"], kernel_shape=[3, 3])
     c.outputs = [("y", INT32), ("z", TensorProto.UINT8)]
     return c
 
