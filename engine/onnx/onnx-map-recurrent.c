@@ -314,8 +314,10 @@ put_layer (OnnxCtx *c, const OnnxRecurrent *r)
                    r->gates == 1 && acts_as (r, 0, "Relu") ? "relu" : NULL, NULL);
   for (guint k = 0; k < n_parts; k++)
     {
+      g_autofree char *name = onnx_called_recurrent (c->all, c->node, parts[k].port);
+
       if (parts[k].part.tensor != NULL)
-        onnx_own (c, y, parts[k].port, parts[k].part.tensor);
+        onnx_add_weight (c, y->node, parts[k].port, parts[k].part.tensor, name);
       onnx_recurrent_clear (&parts[k].part);
     }
   if (c->failed)

@@ -291,6 +291,47 @@ onnx_called_weight (OnnxImport *all, const Onnx__NodeProto *node, const char *st
   return found;
 }
 
+/* The path of the module by whose call a node was computed, if it has layers with these tensors; NULL. */
+static char *
+path_of_recurrent (const OnnxImport *all, const char *call)
+{
+  static const char first[] = ".weight_ih_l0";
+
+  for (const char *p = call; p != NULL && (p = strchr (p, '%')) != NULL; p++)
+    {
+      g_autofree char *name = g_strndup (p + 1, strcspn (p + 1, ",)] "));
+      const char *target = g_hash_table_lookup (all->targets, name);
+
+      if (target != NULL && g_str_has_suffix (target, first))
+        return g_strndup (target, strlen (target) - strlen (first));
+    }
+  return NULL;
+}
+
+char *
+onnx_called_recurrent (const OnnxImport *all, const Onnx__NodeProto *node, const char *port)
+{
+  const Onnx__GraphProto *graph = all->model->graph;
+  g_autofree char *call = metadata (&node->base, NODE_METADATA, "pkg.torch.onnx.fx_node");
+  g_autofree char *path = path_of_recurrent (all, call), *name = NULL;
+  const char *zero = strstr (port, "_l0");
+  guint layer = 0;
+
+  if (path == NULL || zero == NULL)
+    return NULL;
+  /* Layers are nodes of one call, in order. */
+  for (gsize i = 0; i < graph->n_node && graph->node[i] != node; i++)
+    {
+      g_autofree char *other = g_strcmp0 (graph->node[i]->op_type, node->op_type) == 0
+                                   ? metadata (&graph->node[i]->base, NODE_METADATA, "pkg.torch.onnx.fx_node")
+                                   : NULL;
+
+      layer += g_strcmp0 (other, call) == 0;
+    }
+  name = g_strdup_printf ("%s.%.*s_l%u%s", path, (int)(zero - port), port, layer, zero + strlen ("_l0"));
+  return g_hash_table_contains (all->kinds, name) ? g_steal_pointer (&name) : NULL;
+}
+
 /* The only parameter of the module in which a node is computed that the model lacks. */
 static const char *
 only_lost_of (OnnxImport *all, const Onnx__NodeProto *node)

@@ -303,6 +303,9 @@ char *onnx_call_argument (const Onnx__NodeProto *node, const char *function, gui
 /* The weight of the state dict that the call of a node names, if it is the only one, another one than the stored one,
  * and not in the model; else NULL. */
 const char *onnx_called_weight (OnnxImport *all, const Onnx__NodeProto *node, const char *stored);
+/* The name in the state dict of the weight of a port, weight_ih_l0, of a layer of PyTorch's LSTM or GRU, by the call of
+ * its node; NULL if it is none. (transfer full) */
+char *onnx_called_recurrent (const OnnxImport *all, const Onnx__NodeProto *node, const char *port);
 /* Finds of which weights the node's tables are copies that the exporter made. */
 void onnx_claim_originals (OnnxImport *all, const Onnx__NodeProto *node);
 /* Adds sentences about weights of the state dict that are not in the model. */

@@ -282,6 +282,26 @@ test_names (void)
   g_assert_true (first != NULL && second != NULL && first < second);
 }
 
+/* Layers of one GRU are nodes of one call, and their weights have its names. */
+static void
+test_recurrent (void)
+{
+  static const char *const parts[] = { "weight_ih", "weight_hh", "bias_ih", "bias_hh" };
+  g_autoptr (LoomOnnx) read = read_model ("gru-dynamo");
+
+  g_assert_cmpuint (read->weights->len, ==, 2 * 8 + 2);
+  for (guint i = 0; i < 16; i++)
+    {
+      g_autofree char *name = g_strdup_printf ("rnn.%s_l%u%s", parts[i % 4], i / 8, i / 4 % 2 == 1 ? "_reverse" : "");
+      gboolean found = FALSE;
+
+      for (guint k = 0; k < read->weights->len; k++)
+        found = found || g_str_equal (((LoomNamedTensor *)read->weights->pdata[k])->name, name);
+      if (!found)
+        g_error ("no weight is named %s", name);
+    }
+}
+
 /* What all layers compute from the same input, and the first one has in the model, is computed before them; a mask that
  * hides nothing is none. */
 static void
@@ -435,6 +455,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/onnx-exports/padded", test_padded);
   g_test_add_func ("/onnx-exports/indexed", test_indexed);
   g_test_add_func ("/onnx-exports/names", test_names);
+  g_test_add_func ("/onnx-exports/recurrent", test_recurrent);
   g_test_add_func ("/onnx-exports/dequantized", test_dequantized);
   g_test_add_func ("/onnx-exports/folded-norm", test_folded_norm);
   g_test_add_func ("/onnx-exports/tied", test_tied);
