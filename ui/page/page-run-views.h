@@ -1,5 +1,4 @@
-/* What the canvas shows of a run: pins, times, stages, values under the pointer, health, and a step that is taken
- * apart. */
+/* Shows a run over the canvas: pins, times, stages, values under the pointer, health, and a step taken apart. */
 #pragma once
 
 #include "ui/pins/studio-health-watch.h"
