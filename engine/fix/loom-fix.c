@@ -257,7 +257,7 @@ helps_everywhere (const FixSearch *search, guint64 serial, const char *name, con
   if (element == NULL)
     return FALSE;
   loom_edit_free (loom_graph_apply (copy, loom_edit_set (element, name, value)));
-  becomes = loom_net_new (copy, NULL, after);
+  becomes = loom_net_renew (g_steal_pointer (&was), copy, after);
   return loom_faults_count (after) < loom_faults_count (before);
 }
 
