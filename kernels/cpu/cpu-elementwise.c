@@ -198,6 +198,7 @@ typedef struct
   } loop;
   uint8_t arg[3];
   int8_t direct;                       /* the output to which the result is written directly, or -1 */
+  bool is_filled;                      /* f32: a constant, which fills its tile before the first one */
   void (*round) (float *y, int64_t n); /* or NULL */
   double imm;
 } Step;
@@ -264,6 +265,14 @@ typedef struct
 ROUND (round_bf16, loom_bf16_from_float, loom_bf16_to_float)
 ROUND (round_f16, loom_f16_from_float, loom_f16_to_float)
 
+static void
+run_step (const Step *step, float *const *reg, float *y, int64_t n)
+{
+  step->loop.f32 (y, reg[step->arg[0]], reg[step->arg[1]], reg[step->arg[2]], (float)step->imm, n);
+  if (step->round != NULL)
+    step->round (y, n);
+}
+
 /* Tiles of TILE elements of the outputs, which have self->count each; tile [n_in + n_steps][TILE], reg [n_in +
  * n_steps]. */
 static void
@@ -281,6 +290,12 @@ part_f32 (void *context, int64_t first_tile, int64_t end_tile)
       {
         self->operand[i].load (tile[i], b[i], 0, 0, self->count < TILE ? self->count : TILE);
         reg[i] = tile[i];
+      }
+  for (int s = 0; s < self->n_steps; s++)
+    if (self->step[s].is_filled)
+      {
+        reg[n_in + s] = tile[n_in + s];
+        run_step (&self->step[s], reg, reg[n_in + s], self->count < TILE ? self->count : TILE);
       }
   for (int64_t t = first_tile; t < end_tile; t++)
     {
@@ -301,12 +316,11 @@ part_f32 (void *context, int64_t first_tile, int64_t end_tile)
       for (int s = 0; s < self->n_steps; s++)
         {
           const Step *step = &self->step[s];
-          float *y = step->direct >= 0 ? (float *)b[n_in + step->direct] + from : tile[n_in + s];
 
-          reg[n_in + s] = y; /* a step without operands: loops get a valid address */
-          step->loop.f32 (y, reg[step->arg[0]], reg[step->arg[1]], reg[step->arg[2]], (float)step->imm, n);
-          if (step->round != NULL)
-            step->round (y, n);
+          if (step->is_filled)
+            continue;
+          reg[n_in + s] = step->direct >= 0 ? (float *)b[n_in + step->direct] + from : tile[n_in + s];
+          run_step (step, reg, reg[n_in + s], n);
         }
       for (int o = 0; o < self->k.n_out; o++)
         if (self->stored[o])
@@ -548,6 +562,8 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, CpuKe
     if (a->out[o] < spec->n_in) /* a plain copy must not find its operand overwritten by another output */
       memset (self->k.base.inplace, 0, sizeof self->k.base.inplace);
   plan_stores (self, a);
+  for (int s = 0; s < a->n_steps; s++)
+    self->step[s].is_filled = f32 && a->step[s].op == LOOM_SCALAR_CONST && self->step[s].direct < 0;
   self->ns = bytes / 30 + cost * (double)self->count;
   *kernel = &self->k;
   return LOOM_STATUS_OK;
