@@ -51,17 +51,25 @@ bias_of (const PlanRewrite *r, const PlanStep *step, gint64 n, int channels)
   const guint v = node_out (r->root, 0);
   guint other;
 
-  if (step->op != LOOM_SCALAR_ADD || (step->arg[0] != v && step->arg[1] != v))
+  if (step->op != LOOM_SCALAR_ADD || (graph_root (g, step->arg[0]) != v && graph_root (g, step->arg[1]) != v))
     return 0;
-  other = step->arg[0] == v ? step->arg[1] : step->arg[0];
+  other = graph_root (g, step->arg[0]) == v ? step->arg[1] : step->arg[0];
   if (graph_value (g, other)->is_uniform || graph_value (g, other)->desc.dtype != graph_value (g, v)->desc.dtype
       || !is_bias_shape (&graph_value (g, other)->desc, n, channels) || !graph_is_ready (g, other, r->root))
     return 0;
   return as_vector (g, other, n);
 }
 
+/* TRUE if a product's rows have been reshaped, which changes neither columns nor bytes. */
+static gboolean
+is_rows_of (const LoomTensorDesc *made, const LoomTensorDesc *d)
+{
+  return made->rank > 0 && made->dim[made->rank - 1] == d->dim[d->rank - 1]
+         && loom_desc_count (made) == loom_desc_count (d);
+}
+
 /* Fuses a bias or an activation, unless there is an activation already. channels: the axis of the bias, counted from
- * the end. */
+ * the end; if it is 0, the reader may read the result in another shape. */
 static gboolean
 fuse_epilogue (PlanRewrite *r, int channels, bool *has_bias, LoomScalarOp *act)
 {
@@ -69,9 +77,11 @@ fuse_epilogue (PlanRewrite *r, int channels, bool *has_bias, LoomScalarOp *act)
   const LoomTensorDesc *d = &graph_value (r->g, v)->desc, *made = &graph_value (r->g, result)->desc;
   const PlanStep *step = node_step (r->other, 0);
 
-  if (*act != LOOM_SCALAR_ID || !plan_same_dims (made, d) || made->dtype != d->dtype)
+  if (*act != LOOM_SCALAR_ID || made->dtype != d->dtype
+      || (!plan_same_dims (made, d) && (channels != 0 || !is_rows_of (made, d))))
     return FALSE;
-  if (loom_scalar_arity (step->op) == 1 && step->arg[0] == v && is_epilogue_activation (step->op, d->dtype))
+  if (loom_scalar_arity (step->op) == 1 && graph_root (r->g, step->arg[0]) == v
+      && is_epilogue_activation (step->op, d->dtype))
     *act = step->op;
   else
     {
@@ -82,9 +92,19 @@ fuse_epilogue (PlanRewrite *r, int channels, bool *has_bias, LoomScalarOp *act)
       *has_bias = true;
       rewrite_set_in (r, 2, bias);
     }
-  rewrite_set_out (r, 0, result);
+  rewrite_set_out (r, 0, plan_same_dims (made, d) ? result : graph_value_like (r->g, v));
   g_string_append_printf (r->label, "+%s", r->other->label->str);
   return TRUE;
+}
+
+/* A result in another shape becomes a view of the product's. */
+static void
+view_result (PlanRewrite *r)
+{
+  const guint result = node_out (r->other, 0), made = node_out (r->root, 0);
+
+  if (result != made)
+    graph_set_alias (r->g, result, made);
 }
 
 static gboolean
@@ -107,7 +127,8 @@ const PlanPattern patterns_of_epilogues[] = {
   { .root = PATTERN_CALL ("matmul"),
     .other.steps = PATTERN_ONE_STEP,
     .find = pattern_reader_of_bytes,
-    .rewrite = fuse_into_product },
+    .rewrite = fuse_into_product,
+    .applied = view_result },
   { .root = PATTERN_CALL ("conv2d"),
     .other.steps = PATTERN_ONE_STEP,
     .find = pattern_reader_of_bytes,

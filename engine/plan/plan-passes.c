@@ -16,6 +16,7 @@ const PlanPass graph_passes[] = {
     .patterns = patterns_of_transposes },
   { "weights of loops", "Transposes weights once if a loop's products read them transposed.", pass_transpose_fixed,
     PASS_IS_FUSION },
+  { "bounds", "Computes a clamped value by max or min alone.", pass_simplify_bounds, PASS_IS_FUSION },
   { "constant folding", "Replaces tensors with equal constant elements by a scalar constant.", pass_fold_constants,
     PASS_IS_FUSION },
   { "masks", "Generates a mask directly instead of comparing random numbers with a constant.", .flags = PASS_IS_FUSION,

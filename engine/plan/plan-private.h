@@ -352,6 +352,7 @@ gboolean graph_verify (PlanGraph *g, char **why);
 void pass_merge_common (PlanGraph *g);
 void pass_fold_constants (PlanGraph *g);
 void pass_fuse_padded_parts (PlanGraph *g);
+void pass_simplify_bounds (PlanGraph *g); /* plan-clamp.c */
 void pass_find_views (PlanGraph *g);
 void pass_keep_classes_last (PlanGraph *g);
 void pass_pad_logits (PlanGraph *g);
