@@ -21,7 +21,7 @@
 #include "kernels/dtype.h"
 #include "kernels/scalar.h"
 
-#define LOOM_BACKEND_ABI 9
+#define LOOM_BACKEND_ABI 10
 #define LOOM_MAX_RANK    8
 
 typedef enum
@@ -583,6 +583,7 @@ typedef struct
   const LoomTensorDesc *in, *out;
   const char *algorithm; /* one that options() returned; NULL: the back end's first that takes the call */
   bool tf32; /* of products: f32 operands may be rounded to TF32, if the device computes in it; else they may not */
+  uint64_t fixed; /* bit i: operand i keeps its bytes from prepare() on, so the kernel may read a packed copy instead */
 } LoomKernelSpec;
 
 /* One way of computing a call. */
@@ -609,13 +610,16 @@ struct LoomCosts
 /* A back end embeds this as the first member of its own kernel struct. */
 struct LoomKernel
 {
-  /* Buffers are in…, out…, scratch (NULL if scratch_bytes is 0). An empty tensor may have a NULL buffer. On a device
-   * with its own memory each address is a multiple of 64 bytes. */
+  /* Buffers are in…, out…, scratch (NULL if scratch_bytes is 0), and, if kept_bytes is not 0, kept memory. An empty
+   * tensor may have a NULL buffer. On a device with its own memory each address is a multiple of 64 bytes. */
   LoomStatus (*run) (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message);
   /* Optional: called once, and again if an address changes, before run(). Nothing of the kernel runs meanwhile. */
   LoomStatus (*bind) (LoomKernel *self, void *const *buffers, LoomMessage *message);
+  /* Optional: packs fixed operands into kept memory, without scratch. Called after bind() and before run(), once. */
+  LoomStatus (*prepare) (LoomKernel *self, LoomStream *stream, void *const *buffers, LoomMessage *message);
   void (*free) (LoomKernel *self);
   size_t scratch_bytes; /* in the arena, aligned to 64 */
+  size_t kept_bytes;    /* aligned to 64; nothing else writes them. 0 if no operand is fixed */
   /* Bit i of inplace[o]: output o may have exactly input i's address. */
   uint32_t inplace[LOOM_EW_MAX_OUT];
   const char *name; /* the implementation, for `gradloom plan`: "onednn brg:avx512_core"; valid as long as the kernel */

@@ -154,6 +154,7 @@ loom_upcast_new (const LoomBackend *backend, LoomDevice *device, const LoomKerne
           self->offset[i] = self->inner_scratch;
           self->inner_scratch += (loom_desc_bytes (&wide[i]) + 63) & ~(size_t)63;
         }
+      inner.fixed = 0; /* the kernel reads scratch in place of widened operands */
       inner.in = wide;
       inner.out = wide + spec->n_in;
       status = backend->kernel_new (device, &inner, &self->inner, message);

@@ -171,6 +171,7 @@ arena_of (const LoomPlan *plan, guint device, const GArray *leases)
   return end;
 }
 
+/* Of setup results, and of what kernels keep. */
 static gsize
 setup_of (const LoomPlan *plan, guint device)
 {
@@ -183,6 +184,9 @@ setup_of (const LoomPlan *plan, guint device)
       if (value->location.kind == LOOM_LOCATION_SETUP && value->location.device == device && value->root == v)
         bytes += aligned (loom_desc_bytes (&value->desc));
     }
+  for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
+    if (loom_plan_instr (plan, i)->kernel != NULL && loom_plan_instr (plan, i)->device == device)
+      bytes += aligned (loom_plan_instr (plan, i)->kernel->kept_bytes);
   return bytes;
 }
 

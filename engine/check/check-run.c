@@ -347,6 +347,8 @@ run_kernel (CheckRun *run, const LoomPlanInstr *instr, void *const *buffers, Loo
     status = device->backend->step_begin (device->device, stream, 1, message);
   if (status == LOOM_STATUS_OK && !run->is_bound && instr->kernel->bind != NULL)
     status = instr->kernel->bind (instr->kernel, buffers, message);
+  if (status == LOOM_STATUS_OK && instr->kernel->prepare != NULL)
+    status = instr->kernel->prepare (instr->kernel, stream, buffers, message);
   if (status == LOOM_STATUS_OK)
     status = instr->kernel->run (instr->kernel, stream, buffers, message);
   if (status == LOOM_STATUS_OK)
@@ -359,7 +361,9 @@ run_instr (CheckRun *run, const LoomPlanInstr *instr, LoomMessage *message)
 {
   /* No two runs have one number, so a loop binds its body's kernels again, here and later in an executor. */
   static gint site = -1;
-  g_autofree void **buffers = g_new0 (void *, instr->n_in + instr->n_out + 1);
+  g_autofree void **buffers = g_new0 (void *, instr->n_in + instr->n_out + 2);
+  const gsize kept_bytes = instr->kernel != NULL ? instr->kernel->kept_bytes : 0;
+  gboolean no_memory = FALSE;
   Memory *scratch = run->place[instr->device].scratch;
 
   if (scratch != NULL)
@@ -375,7 +379,14 @@ run_instr (CheckRun *run, const LoomPlanInstr *instr, LoomMessage *message)
     }
   address_call (run, instr, buffers);
   instr->kernel->site = g_atomic_int_add (&site, -1);
-  return run_kernel (run, instr, buffers, message);
+  /* Only kernels of the host keep anything. */
+  Memory *kept = kept_bytes > 0 ? memory_new (NULL, kept_bytes, &no_memory) : NULL;
+  if (no_memory)
+    return LOOM_STATUS_OUT_OF_MEMORY;
+  buffers[instr->n_in + instr->n_out + 1] = kept != NULL ? address_of (kept) : NULL;
+  LoomStatus status = run_kernel (run, instr, buffers, message);
+  g_clear_pointer (&kept, memory_free);
+  return status;
 }
 
 LoomStatus

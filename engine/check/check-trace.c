@@ -318,7 +318,24 @@ take_uploads (Builder *b, guint device)
     }
 }
 
-/* Fixed inputs are there before setup instructions run. */
+static void
+take_state (Builder *b, guint device)
+{
+  const LoomPlan *plan = b->trace->plan;
+  LoomProgram *program = loom_plan_program (plan);
+
+  for (guint i = 0; i < loom_program_n_slots (program); i++)
+    {
+      const LoomSlot *slot = loom_program_get_slot (program, i);
+      const LoomLocation at = { .kind = LOOM_LOCATION_SLOT, .index = i };
+
+      if (slot->read != 0 && loom_plan_slot_device (plan, i) == device)
+        touch (b, check_space (plan, &at), 0, check_space_bytes (plan, check_space (plan, &at)), slot->read, slot->read,
+               TRUE);
+    }
+}
+
+/* Fixed inputs, and state if it is fixed, are there before setup instructions run. */
 static void
 begin_setup (Builder *b, guint device)
 {
@@ -332,6 +349,8 @@ begin_setup (Builder *b, guint device)
       if (value != NONE && loom_plan_value (plan, value)->location.device == device)
         touch_value (b, value, TRUE);
     }
+  if (loom_plan_has_fixed_weights (plan))
+    take_state (b, device);
 }
 
 /* Other plans have used the arena; state, inputs and setup results are there. */
@@ -354,15 +373,7 @@ begin (Builder *b, guint device)
       if (value != NONE && loom_plan_value (plan, value)->location.device == device)
         touch_value (b, value, TRUE);
     }
-  for (guint i = 0; i < loom_program_n_slots (program); i++)
-    {
-      const LoomSlot *slot = loom_program_get_slot (program, i);
-      const LoomLocation at = { .kind = LOOM_LOCATION_SLOT, .index = i };
-
-      if (slot->read != 0 && loom_plan_slot_device (plan, i) == device)
-        touch (b, check_space (plan, &at), 0, check_space_bytes (plan, check_space (plan, &at)), slot->read, slot->read,
-               TRUE);
-    }
+  take_state (b, device);
 }
 
 /* The next step reads the results of setup instructions again. */

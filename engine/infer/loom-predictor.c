@@ -382,7 +382,9 @@ predictor_lower_options (const LoomPredictor *self, guint n, const LoomNetSource
 LoomExec *
 predictor_exec (LoomPredictor *self, LoomState *state, LoomProgram *p, GError **error)
 {
-  LoomPlanOptions options = { .device = self->device, .strict_devices = loom_graph_strict_devices (self->graph) };
+  LoomPlanOptions options = { .device = self->device,
+                              .strict_devices = loom_graph_strict_devices (self->graph),
+                              .fixed_weights = TRUE };
   guint before = loom_state_n_slots (state);
   LoomPlan *plan;
 

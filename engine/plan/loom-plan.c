@@ -112,6 +112,7 @@ finalise_instr (LoomPlan *plan, PlanGraph *g, PlanNode *from)
                        .n_out = from->out->len,
                        .value = value,
                        .scratch = from->scratch_offset,
+                       .kept = from->kept_offset,
                        .until = G_MAXUINT };
 
   for (guint k = 0; k < from->in->len; k++)
@@ -329,6 +330,7 @@ loom_plan_new (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions
   plan = g_new0 (LoomPlan, 1);
   plan->program = loom_program_ref (program);
   plan->devices = loom_devices_ref (devices);
+  plan->has_fixed_weights = defaults.fixed_weights;
   plan->fixed_inputs = defaults.fixed_inputs > 0 ? defaults.fixed_inputs : loom_program_n_inputs (program);
   plan->plan_devices = g_ptr_array_new ();
   plan->instrs = g_array_new (FALSE, FALSE, sizeof (LoomPlanInstr));
@@ -472,6 +474,12 @@ guint
 loom_plan_fixed_inputs (const LoomPlan *plan)
 {
   return plan->fixed_inputs;
+}
+
+gboolean
+loom_plan_has_fixed_weights (const LoomPlan *plan)
+{
+  return plan->has_fixed_weights;
 }
 
 guint

@@ -61,6 +61,9 @@ typedef struct
   gboolean resident_inputs; /* inputs are in the device's memory already, as in a body */
   guint fixed_inputs;       /* with resident_inputs: inputs from this one on keep their values as long as setup results
                                are kept, as a loop's whole operands do; 0: none do */
+  gboolean
+      fixed_weights;        /* parameters and buffers that the program does not write keep their values from
+                               loom_exec_new() on: what depends on them alone is computed there, and kernels may pack them */
   LoomPlanOptionFunc visit; /* may be NULL */
   gpointer visit_data;
   LoomPlanPassFunc on_pass; /* receives every pass: those that made the program, the program itself, the planner's */
@@ -124,6 +127,7 @@ typedef struct
   guint n_in, n_out;
   const guint *value; /* n_in + n_out plan values; G_MAXUINT: absent */
   gsize scratch;      /* offset in the arena; only if scratch_bytes > 0 */
+  gsize kept;         /* offset in the block of setup results; only if kept_bytes > 0 */
   double flops, bytes;
 } LoomPlanInstr;
 
@@ -220,6 +224,8 @@ void loom_plan_memory_sum (const LoomPlanMemory *memory, gsize bytes[LOOM_N_OWNE
 guint loom_plan_n_setup (const LoomPlan *plan);
 /* The first fixed input (LoomPlanOptions), which setup instructions may read; the number of inputs: there is none. */
 guint loom_plan_fixed_inputs (const LoomPlan *plan);
+/* LoomPlanOptions.fixed_weights. */
+gboolean loom_plan_has_fixed_weights (const LoomPlan *plan);
 /* ---- for executors ---- */
 
 guint loom_plan_n_uploads (const LoomPlan *plan);

@@ -71,6 +71,7 @@ place (PlanBody *b, char *arena, char *once, gint64 site)
       for (guint k = 0; k < n; k++)
         call->buffers[k] = plan_body_own (b, call->instr->value[k]);
       call->buffers[n] = call->kernel->scratch_bytes > 0 ? arena + call->instr->scratch : NULL;
+      call->buffers[n + 1] = call->kernel->kept_bytes > 0 ? once + call->instr->kept : NULL;
       call->kernel->site = site;
     }
   for (guint k = 0; k < b->n_in + b->n_out; k++)
@@ -118,8 +119,8 @@ loom_plan_of_body (const LoomKernel *kernel, guint k)
 
 /* ---- execution ---------------------------------------------------------------- */
 
-LoomStatus
-plan_body_run (const PlanBody *b, LoomStream *stream, guint first, guint end, LoomMessage *message)
+static LoomStatus
+run_calls (const PlanBody *b, LoomStream *stream, guint first, guint end, LoomMessage *message)
 {
   for (PlanBodyCall *call = b->calls + first; call < b->calls + end; call++)
     {
@@ -129,6 +130,23 @@ plan_body_run (const PlanBody *b, LoomStream *stream, guint first, guint end, Lo
         return status;
     }
   return LOOM_STATUS_OK;
+}
+
+LoomStatus
+plan_body_prepare (const PlanBody *b, LoomStream *stream, LoomMessage *message)
+{
+  LoomStatus status = run_calls (b, stream, 0, b->n_setup, message);
+
+  for (PlanBodyCall *call = b->calls; call < b->calls + b->n_calls && status == LOOM_STATUS_OK; call++)
+    if (call->kernel->prepare != NULL)
+      status = call->kernel->prepare (call->kernel, stream, call->buffers, message);
+  return status;
+}
+
+LoomStatus
+plan_body_run (const PlanBody *b, LoomStream *stream, LoomMessage *message)
+{
+  return run_calls (b, stream, b->n_setup, b->n_calls, message);
 }
 
 LoomStatus
@@ -177,14 +195,14 @@ make_calls (PlanBody *b)
   b->n_setup = loom_plan_n_setup (b->plan);
   b->calls = g_new0 (PlanBodyCall, b->n_calls + 1);
   for (guint i = 0; i < b->n_calls; i++)
-    total += loom_plan_instr (b->plan, i)->n_in + loom_plan_instr (b->plan, i)->n_out + 1;
+    total += loom_plan_instr (b->plan, i)->n_in + loom_plan_instr (b->plan, i)->n_out + 2;
   b->all_buffers = g_new0 (void *, total + 1);
   for (guint i = 0; i < b->n_calls; i++)
     {
       const LoomPlanInstr *instr = loom_plan_instr (b->plan, i);
 
       b->calls[i] = (PlanBodyCall){ instr->kernel, instr, b->all_buffers + at };
-      at += instr->n_in + instr->n_out + 1;
+      at += instr->n_in + instr->n_out + 2;
     }
 }
 

@@ -63,8 +63,10 @@ void plan_body_set (PlanBodyPort *port, void *address);
 char *plan_body_output (const PlanBody *b, guint o);
 /* The address of a value in the body's own memory; NULL: it has none. */
 char *plan_body_own (const PlanBody *b, guint value);
-/* Runs the calls from `first` to before `end`: those before n_setup compute setup results. */
-LoomStatus plan_body_run (const PlanBody *b, LoomStream *stream, guint first, guint end, LoomMessage *message);
+/* Computes setup results, and lets kernels pack fixed operands. */
+LoomStatus plan_body_prepare (const PlanBody *b, LoomStream *stream, LoomMessage *message);
+/* Runs the calls after those that compute setup results. */
+LoomStatus plan_body_run (const PlanBody *b, LoomStream *stream, LoomMessage *message);
 
 /* The part that the kernels which run bodies have in common. */
 typedef struct

@@ -486,9 +486,22 @@ report_call (PlanGraph *g, const PlanNode *instr, const LoomKernelSpec *spec)
   g->options.on_call (&call, g->options.on_call_data);
 }
 
+/* The operands that the kernel may pack. A setup instruction, which runs once, has none. */
+static guint64
+fixed_operands (PlanGraph *g, const PlanNode *instr)
+{
+  guint64 fixed = 0;
+
+  for (guint k = 0; k < MIN (instr->in->len, 64) && !instr->setup; k++)
+    if (node_in (instr, k) != 0 && graph_is_fixed (g, node_in (instr, k)))
+      fixed |= (guint64)1 << k;
+  return fixed;
+}
+
 void
 pass_make_kernels (PlanGraph *g)
 {
+  graph_find_setup (g);
   for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
     {
       LoomMessage message = { "" };
@@ -514,6 +527,7 @@ pass_make_kernels (PlanGraph *g)
           continue;
         }
       call.spec.algorithm = instr->algorithm;
+      call.spec.fixed = fixed_operands (g, instr);
       status = loom_plan_kernel_new (graph_device (g, instr->device), &call.spec, &instr->kernel, &instr->algorithm,
                                      &message);
       if (status != LOOM_STATUS_OK)

@@ -324,13 +324,13 @@ run_part (Part *b, LoomStream *stream, void *const *buffers, LoomMessage *messag
   /* Computes the body's setup results in each run, because whole operands change and other instructions use their
    * memory between runs. */
   if (status == LOOM_STATUS_OK)
-    status = plan_body_run (b->body, stream, 0, b->body->n_setup, message);
+    status = plan_body_prepare (b->body, stream, message);
   for (gint64 i = 0; i < b->attrs->length && status == LOOM_STATUS_OK; i++)
     {
       if (i > 0)
         status = set_row_addresses (b, stream, buffers, i, message);
       if (status == LOOM_STATUS_OK)
-        status = plan_body_run (b->body, stream, b->body->n_setup, b->body->n_calls, message);
+        status = plan_body_run (b->body, stream, message);
       if (status == LOOM_STATUS_OK)
         status = copy_results (b, stream, i, message);
     }

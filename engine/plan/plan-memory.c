@@ -250,6 +250,14 @@ make_storages (PlanGraph *g)
           storage_at (g, s)->origin = instr->origin;
           instr->scratch_offset = (gsize)s; /* later replaced by the offset */
         }
+      if (instr->kernel != NULL && instr->kernel->kept_bytes > 0)
+        {
+          int s = graph_new_storage (g, instr->kernel->kept_bytes, instr->device, -1, LOOM_OWNER_WORKSPACE);
+
+          storage_at (g, s)->once = TRUE;
+          storage_at (g, s)->origin = instr->origin;
+          instr->kept_offset = (gsize)s;
+        }
     }
   find_positions (g);
 }
@@ -295,7 +303,7 @@ flatten_gradients (PlanGraph *g)
     }
 }
 
-/* Assigns offsets to the results of setup instructions. */
+/* Assigns offsets to the results of setup instructions, and to what kernels keep. */
 static void
 assign_once (PlanGraph *g, int device)
 {
@@ -363,5 +371,7 @@ pass_assign_memory (PlanGraph *g)
 
       if (instr->kernel != NULL && instr->kernel->scratch_bytes > 0)
         instr->scratch_offset = g_array_index (g->storages, PlanStorage, (guint)instr->scratch_offset).offset;
+      if (instr->kernel != NULL && instr->kernel->kept_bytes > 0)
+        instr->kept_offset = g_array_index (g->storages, PlanStorage, (guint)instr->kept_offset).offset;
     }
 }

@@ -94,9 +94,9 @@ struct _PlanNode
   LoomKernel *kernel;
   const char *algorithm; /* the chosen option's */
   GString *label;
-  gsize scratch_offset;
-  int stream;       /* PLAN_STREAM_COMPUTE, or a stream of its device that overlaps it */
-  GPtrArray *after; /* earlier PlanNode on other lanes that it waits for by an event; NULL: none */
+  gsize scratch_offset, kept_offset; /* of the kernel's memory in the arena, and in that of setup results */
+  int stream;                        /* PLAN_STREAM_COMPUTE, or a stream of its device that overlaps it */
+  GPtrArray *after;                  /* earlier PlanNode on other lanes that it waits for by an event; NULL: none */
 };
 
 /* The streams of a device, each of which is a lane. */
@@ -207,6 +207,19 @@ graph_is_fixed_input (PlanGraph *g, const PlanValue *v)
 {
   return g->options.fixed_inputs > 0 && v->input >= (int)g->options.fixed_inputs;
 }
+
+/* TRUE for a weight that keeps its value as long (LoomPlanOptions.fixed_weights). */
+static inline gboolean
+graph_is_fixed_weight (PlanGraph *g, const PlanValue *v)
+{
+  const LoomSlot *slot
+      = g->options.fixed_weights && v->slot >= 0 ? loom_program_get_slot (g->program, (guint)v->slot) : NULL;
+
+  return slot != NULL && slot->commit == 0 && (slot->kind == LOOM_SLOT_PARAMETER || slot->kind == LOOM_SLOT_BUFFER);
+}
+
+/* TRUE if v, or the value whose view it is, keeps its value as long, or is made by a setup instruction. */
+gboolean graph_is_fixed (PlanGraph *g, guint v);
 
 guint graph_new_value (PlanGraph *g, const LoomTensorDesc *desc, const PlanValue *like);
 /* A new value of v's type. */
@@ -373,7 +386,8 @@ void pass_view_slices (PlanGraph *g);
 /* plan-placement.c: devices and the copies between them. Placement and the two passes after it report faults and
  * continue, so that planning finds all faults at once. */
 void pass_place_on_devices (PlanGraph *g);
-void pass_schedule (PlanGraph *g);        /* plan-schedule.c */
+void graph_find_setup (PlanGraph *g); /* plan-schedule.c: marks setup instructions */
+void pass_schedule (PlanGraph *g);
 void pass_transpose_fixed (PlanGraph *g); /* plan-transpose.c */
 /* Reports a fault at a graph node, once for each kind of fault. message: (transfer full). port and fix may be NULL. */
 void graph_report_fault (PlanGraph *g, LoomErrorCode code, const char *node, const char *port, const char *fix,
@@ -539,6 +553,6 @@ struct _LoomPlan
   GArray *storages;                   /* LoomPlanStorage */
   GArray *uploads;                    /* LoomPlanUpload */
   GArray *staging, *results;          /* LoomPlanArea, by device */
-  gboolean flat_gradients, has_mesh;
+  gboolean flat_gradients, has_mesh, has_fixed_weights;
   LoomMesh mesh; /* without communicators, which may be closed before the plan is freed */
 };

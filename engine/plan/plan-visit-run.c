@@ -231,7 +231,9 @@ call (Visit *v, LoomStream *stream, void *const *buffers, guint body, gint64 fir
 
   /* Setup results are recomputed for each group, because another body has used the memory since. */
   if (status == LOOM_STATUS_OK)
-    status = plan_body_run (v->s.body[body], stream, 0, v->s.body[body]->n_calls, message);
+    status = plan_body_prepare (v->s.body[body], stream, message);
+  if (status == LOOM_STATUS_OK)
+    status = plan_body_run (v->s.body[body], stream, message);
   return status == LOOM_STATUS_OK ? take_outputs (v, stream, buffers, body, first, n, message) : status;
 }
 

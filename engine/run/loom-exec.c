@@ -127,7 +127,7 @@ make_rows (LoomExec *exec)
   exec->rows = g_new0 (LoomExecRow, exec->n_rows + 1);
   sites = loom_state_add_sites (exec->state, exec, exec->n_rows);
   for (guint i = 0; i < exec->n_rows; i++)
-    total += loom_plan_instr (exec->plan, i)->n_in + loom_plan_instr (exec->plan, i)->n_out + 1;
+    total += loom_plan_instr (exec->plan, i)->n_in + loom_plan_instr (exec->plan, i)->n_out + 2;
   exec->all_buffers = g_new0 (void *, total + 1);
   for (guint i = 0; i < exec->n_rows; i++)
     {
@@ -142,7 +142,7 @@ make_rows (LoomExec *exec)
           = instr->kernel != NULL && !(several && instr->is_gate) && instr->n_sent == 0 ? instr->kernel->run : NULL;
       row->stream = exec->devices[instr->device].arena->stream;
       row->buffers = exec->all_buffers + at;
-      at += n + 1;
+      at += n + 2;
       if (row->kernel != NULL)
         row->kernel->site = sites + i;
       for (guint k = 0; k < n; k++)
@@ -207,6 +207,8 @@ bind (LoomExec *exec, GError **error)
         row->buffers[k] = address_of (exec, row->instr->value[k]);
       if (row->kernel != NULL && row->kernel->scratch_bytes > 0)
         row->buffers[n] = (char *)exec->devices[row->instr->device].arena->memory + row->instr->scratch;
+      if (row->kernel != NULL && row->kernel->kept_bytes > 0)
+        row->buffers[n + 1] = (char *)exec->devices[row->instr->device].once + row->instr->kept;
       if (row->kernel != NULL && row->kernel->is_launched_alone)
         exec->may_capture = FALSE;
       if (row->kernel != NULL && row->kernel->bind != NULL)
@@ -334,6 +336,24 @@ run_rows (LoomExec *exec, guint first, guint end, GError **error)
   return TRUE;
 }
 
+/* Computes setup results, and lets kernels pack fixed operands. */
+static gboolean
+prepare (LoomExec *exec, GError **error)
+{
+  if (!run_rows (exec, 0, loom_plan_n_setup (exec->plan), error))
+    return FALSE;
+  for (LoomExecRow *row = exec->rows; row < exec->rows + exec->n_rows; row++)
+    {
+      LoomStatus status = LOOM_STATUS_OK;
+
+      if (row->kernel != NULL && row->kernel->prepare != NULL)
+        status = row->kernel->prepare (row->kernel, row->stream, row->buffers, &exec->message);
+      if (status != LOOM_STATUS_OK)
+        return loom_exec_status_error (exec, row->instr, status, error);
+    }
+  return loom_exec_sync (exec, error);
+}
+
 LoomExec *
 loom_exec_new (LoomPlan *plan, LoomState *state, GError **error)
 {
@@ -367,7 +387,7 @@ loom_exec_new (LoomPlan *plan, LoomState *state, GError **error)
   loom_exec_find_ahead (exec);
   loom_exec_watch_init (exec);
   /* Faults of constant data in setup instructions are reported here, as on synchronous devices. */
-  if (!bind (exec, error) || !run_rows (exec, 0, loom_plan_n_setup (plan), error) || !loom_exec_sync (exec, error))
+  if (!bind (exec, error) || !prepare (exec, error))
     return NULL;
   return g_steal_pointer (&exec);
 }

@@ -10,6 +10,12 @@
 
 /* Operations per nanosecond of one core for shapes of medium size; only the order of magnitude matters. */
 #define FLOPS_PER_NS 100.0
+/* Threads share more work than this. */
+#define SHARED_NS 20000.0
+
+/* Of a separate activation: nanoseconds of an element, and elements that one thread does at least. */
+#define ACT_NS 0.3
+#define BLOCK  1024
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static dnnl_engine_t engine;
@@ -68,6 +74,13 @@ own_stream (void)
   return stream;
 }
 
+/* Buffers that are there: in…, out…, then scratch and kept memory if the kernel has any. */
+static int
+n_buffers (const Onednn *self)
+{
+  return self->k.n_in + self->k.n_out + (self->k.base.kept_bytes > 0 ? 2 : self->k.base.scratch_bytes > 0);
+}
+
 static bool
 bind_buffers (Onednn *self, void *const *b)
 {
@@ -75,38 +88,76 @@ bind_buffers (Onednn *self, void *const *b)
     if (dnnl_memory_set_data_handle (self->memory[i].memory, (char *)b[self->memory[i].buffer] + self->memory[i].offset)
         != dnnl_success)
       return false;
-  memcpy (self->bound, b, (size_t)(self->k.n_in + self->k.n_out + 1) * sizeof *b);
+  memcpy (self->bound, b, (size_t)n_buffers (self) * sizeof *b);
   return true;
 }
 
-static LoomStatus
-run_call (CpuKernel *k, void *const *b, LoomMessage *message)
+/* Executes the calls that pack fixed operands, or all others. */
+static bool
+execute (Onednn *self, void *const *b, bool prepares)
 {
-  Onednn *self = (Onednn *)k;
   dnnl_stream_t stream = own_stream ();
   bool ok = stream != NULL;
 
-  if (memcmp (self->bound, b, (size_t)(k->n_in + k->n_out) * sizeof *b) != 0
-      || (k->base.scratch_bytes > 0 && self->bound[k->n_in + k->n_out] != b[k->n_in + k->n_out]))
+  if (memcmp (self->bound, b, (size_t)n_buffers (self) * sizeof *b) != 0)
     ok = ok && bind_buffers (self, b);
   if (self->alone)
     cpu_thread_limit (1);
   for (int i = 0; ok && i < self->n_calls; i++)
-    ok = dnnl_primitive_execute (self->call[i].primitive, stream, self->call[i].n_args, self->call[i].arg)
-         == dnnl_success;
+    if (self->call[i].prepares == prepares)
+      ok = dnnl_primitive_execute (self->call[i].primitive, stream, self->call[i].n_args, self->call[i].arg)
+           == dnnl_success;
   ok = ok
        /* a oneDNN that is built with SYCL returns before the work is done */
        && dnnl_stream_wait (stream) == dnnl_success;
   if (self->alone)
     cpu_thread_limit (self->team);
-  if (!ok)
-    {
-      snprintf (message->text, sizeof message->text, "oneDNN failed in %s", k->base.name);
-      return LOOM_STATUS_DEVICE;
-    }
+  return ok;
+}
+
+static LoomStatus
+failed (const CpuKernel *k, LoomMessage *message)
+{
+  snprintf (message->text, sizeof message->text, "oneDNN failed in %s", k->base.name);
+  return LOOM_STATUS_DEVICE;
+}
+
+typedef struct
+{
+  const Onednn *self;
+  float *y;
+} Activation;
+
+/* Blocks of BLOCK elements of y [act_count]. */
+static void
+apply_act (void *context, int64_t first, int64_t end)
+{
+  const Activation *a = context;
+  const int64_t from = first * BLOCK, to = end * BLOCK < a->self->act_count ? end * BLOCK : a->self->act_count;
+
+  a->self->k.device->apply (a->self->act, a->y + from, to - from);
+}
+
+static LoomStatus
+run_calls (CpuKernel *k, void *const *b, LoomMessage *message)
+{
+  Onednn *self = (Onednn *)k;
+
+  if (!execute (self, b, false))
+    return failed (k, message);
   if (self->act != LOOM_SCALAR_ID)
-    k->device->apply (self->act, b[k->n_in], self->act_count);
+    cpu_share (k, ACT_NS * (double)self->act_count, (self->act_count + BLOCK - 1) / BLOCK, apply_act,
+               &(Activation){ self, b[k->n_in] });
   return LOOM_STATUS_OK;
+}
+
+static LoomStatus
+prepare (LoomKernel *kernel, LoomStream *stream, void *const *b, LoomMessage *message)
+{
+  CpuKernel *k = (CpuKernel *)kernel;
+
+  cpu_thread_prepare (k->device);
+  return execute ((Onednn *)k, b, true) ? LOOM_STATUS_OK : failed (k, message);
 }
 
 static void
@@ -131,14 +182,15 @@ onednn_new (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, d
       snprintf (message->text, sizeof message->text, "oneDNN has no CPU engine");
       return NULL;
     }
-  self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, run_call, message);
+  self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, run_calls, message);
   if (self != NULL)
     {
       self->k.destroy = destroy;
       self->act = LOOM_SCALAR_ID;
       self->act_count = loom_desc_count (&spec->out[0]);
+      self->fixed = spec->fixed;
       self->team = device->team > 0 ? device->team : device->threads;
-      self->alone = device->team > 1 || (device->threads > 1 && flops / FLOPS_PER_NS < CPU_PARALLEL_NS);
+      self->alone = device->team > 1 || (device->threads > 1 && flops / FLOPS_PER_NS < SHARED_NS);
       if (self->alone)
         cpu_thread_limit (1);
     }
@@ -174,16 +226,16 @@ onednn_memory (Onednn *self, OnednnDesc md, int buffer, size_t offset)
   return m->memory;
 }
 
-/* A memory in the scratch. */
+/* A memory in the scratch, or in what the kernel keeps. */
 static dnnl_memory_t
-scratch_memory (Onednn *self, OnednnDesc md)
+own_memory (Onednn *self, OnednnDesc md, bool is_kept)
 {
-  size_t offset = self->k.base.scratch_bytes;
+  size_t *bytes = is_kept ? &self->k.base.kept_bytes : &self->k.base.scratch_bytes, offset = *bytes;
 
   if (md == NULL)
     return NULL;
-  self->k.base.scratch_bytes += (dnnl_memory_desc_get_size (md) + 63) & ~(size_t)63;
-  return onednn_memory (self, md, self->k.n_in + self->k.n_out, offset);
+  *bytes += (dnnl_memory_desc_get_size (md) + 63) & ~(size_t)63;
+  return onednn_memory (self, md, self->k.n_in + self->k.n_out + is_kept, offset);
 }
 
 bool
@@ -195,8 +247,8 @@ onednn_arg (OnednnCall *call, int arg, dnnl_memory_t memory)
   return true;
 }
 
-OnednnCall *
-onednn_call (Onednn *self, dnnl_primitive_desc_t pd)
+static OnednnCall *
+add_call (Onednn *self, dnnl_primitive_desc_t pd, bool prepares)
 {
   OnednnCall *call = &self->call[self->n_calls];
   OnednnDesc md;
@@ -205,16 +257,23 @@ onednn_call (Onednn *self, dnnl_primitive_desc_t pd)
   if (ok)
     {
       self->n_calls++;
+      call->prepares = prepares;
       md = dnnl_primitive_desc_query_md (pd, dnnl_query_scratchpad_md, 0);
       if (md != NULL && dnnl_memory_desc_get_size (md) > 0)
-        ok = onednn_arg (call, DNNL_ARG_SCRATCHPAD, scratch_memory (self, md));
+        ok = onednn_arg (call, DNNL_ARG_SCRATCHPAD, own_memory (self, md, prepares));
     }
   dnnl_primitive_desc_destroy (pd);
   return ok ? call : NULL;
 }
 
+OnednnCall *
+onednn_call (Onednn *self, dnnl_primitive_desc_t pd)
+{
+  return add_call (self, pd, false);
+}
+
 static bool
-reorder (Onednn *self, OnednnDesc from_md, dnnl_memory_t from, OnednnDesc to_md, dnnl_memory_t to)
+reorder (Onednn *self, OnednnDesc from_md, dnnl_memory_t from, OnednnDesc to_md, dnnl_memory_t to, bool prepares)
 {
   dnnl_primitive_attr_t attr = onednn_attr ();
   dnnl_primitive_desc_t pd;
@@ -226,25 +285,28 @@ reorder (Onednn *self, OnednnDesc from_md, dnnl_memory_t from, OnednnDesc to_md,
   dnnl_primitive_attr_destroy (attr);
   if (!ok)
     return false;
-  call = onednn_call (self, pd);
+  call = add_call (self, pd, prepares);
   return call != NULL && onednn_arg (call, DNNL_ARG_FROM, from) && onednn_arg (call, DNNL_ARG_TO, to);
 }
 
 dnnl_memory_t
 onednn_input (Onednn *self, int i, OnednnDesc given, OnednnDesc wanted)
 {
+  const bool is_fixed = (self->fixed >> i) & 1;
   dnnl_memory_t memory = onednn_memory (self, given, i, 0), other;
 
   if (memory == NULL || dnnl_memory_desc_equal (given, wanted))
     return memory;
-  other = scratch_memory (self, wanted);
-  return reorder (self, given, memory, wanted, other) ? other : NULL;
+  other = own_memory (self, wanted, is_fixed);
+  if (is_fixed)
+    self->k.base.prepare = prepare;
+  return reorder (self, given, memory, wanted, other, is_fixed) ? other : NULL;
 }
 
 dnnl_memory_t
 onednn_result (Onednn *self, int i, OnednnDesc given, OnednnDesc wanted)
 {
-  return dnnl_memory_desc_equal (given, wanted) ? onednn_memory (self, given, i, 0) : scratch_memory (self, wanted);
+  return dnnl_memory_desc_equal (given, wanted) ? onednn_memory (self, given, i, 0) : own_memory (self, wanted, false);
 }
 
 bool
@@ -252,7 +314,7 @@ onednn_output (Onednn *self, int i, dnnl_memory_t from, OnednnDesc given, Onednn
 {
   if (dnnl_memory_desc_equal (given, wanted))
     return true;
-  return reorder (self, wanted, from, given, onednn_memory (self, given, i, 0));
+  return reorder (self, wanted, from, given, onednn_memory (self, given, i, 0), false);
 }
 
 dnnl_primitive_attr_t

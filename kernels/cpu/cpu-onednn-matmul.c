@@ -44,6 +44,19 @@ describe_bias (Onednn *self, const LoomTensorDesc *bias, const LoomTensorDesc *y
   return onednn_desc_strides (self, y->rank, dims, onednn_type (bias->dtype), NULL);
 }
 
+/* A fixed matrix is packed as oneDNN prefers it. */
+static OnednnDesc
+describe_weights (Onednn *self, const LoomKernelSpec *spec, OnednnDesc given)
+{
+  const LoomTensorDesc *y = &spec->out[0], *b = &spec->in[1];
+  const bool transposed = ((const LoomMatmulAttrs *)spec->attrs)->trans_b;
+  const dnnl_dims_t dims = { b->dim[transposed], b->dim[!transposed] };
+
+  if (((spec->fixed >> 1) & 1) == 0 || y->rank != 2)
+    return given;
+  return onednn_desc_tag (self, 2, dims, onednn_type (b->dtype), dnnl_format_tag_any);
+}
+
 /* a [batch…,m,depth], b [batch…,depth,n], bias [n]; y [batch…,m,n]. */
 static bool
 build (Onednn *self, const LoomKernelSpec *spec)
@@ -52,26 +65,30 @@ build (Onednn *self, const LoomKernelSpec *spec)
   const LoomTensorDesc *y = &spec->out[0];
   OnednnDesc amd = describe (self, &spec->in[0], y->rank, a->trans_a);
   OnednnDesc bmd = describe (self, &spec->in[1], y->rank, a->trans_b);
+  OnednnDesc any_bmd = bmd != NULL ? describe_weights (self, spec, bmd) : NULL, wanted;
   OnednnDesc ymd = describe (self, y, y->rank, false);
   OnednnDesc cmd = a->has_bias ? describe_bias (self, &spec->in[2], y) : NULL;
   dnnl_primitive_attr_t attr;
   dnnl_primitive_desc_t pd;
+  dnnl_memory_t weights;
   OnednnCall *call;
 
-  if (amd == NULL || bmd == NULL || ymd == NULL || (a->has_bias && cmd == NULL))
+  if (amd == NULL || any_bmd == NULL || ymd == NULL || (a->has_bias && cmd == NULL))
     return false;
   attr = onednn_attr ();
   self->act = a->act;
   if (y->dtype != LOOM_F32 && a->act == LOOM_SCALAR_RELU && onednn_fuse_relu (attr))
     self->act = LOOM_SCALAR_ID;
-  pd = onednn_matmul (amd, bmd, cmd, ymd, attr);
+  pd = onednn_matmul (amd, any_bmd, cmd, ymd, attr);
   dnnl_primitive_attr_destroy (attr);
   if (pd == NULL)
     return false;
   onednn_describe (self, pd);
+  wanted = onednn_desc_wanted (self, pd, DNNL_ARG_WEIGHTS);
+  weights = wanted != NULL ? onednn_input (self, 1, bmd, wanted) : NULL;
   call = onednn_call (self, pd);
   return call != NULL && onednn_arg (call, DNNL_ARG_SRC, onednn_memory (self, amd, 0, 0))
-         && onednn_arg (call, DNNL_ARG_WEIGHTS, onednn_memory (self, bmd, 1, 0))
+         && onednn_arg (call, DNNL_ARG_WEIGHTS, weights)
          && onednn_arg (call, DNNL_ARG_DST, onednn_memory (self, ymd, spec->n_in, 0))
          && (!a->has_bias || onednn_arg (call, DNNL_ARG_BIAS, onednn_memory (self, cmd, 2, 0)))
          && (y->dtype == LOOM_F32 || self->act == LOOM_SCALAR_ID); /* the separate pass is for f32 */

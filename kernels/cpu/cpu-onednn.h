@@ -14,7 +14,7 @@
 #define ONEDNN_MEMORIES 20
 #define ONEDNN_CALLS    6
 #define ONEDNN_ARGS     6
-#define ONEDNN_BUFFERS  6
+#define ONEDNN_BUFFERS  8
 #define ONEDNN_DESCS    16
 
 /* The description of a tensor in memory: in 2.x a struct, in 3.x an opaque object; here always used by pointer. */
@@ -27,7 +27,7 @@ typedef const dnnl_memory_desc_t *OnednnDesc;
 typedef struct
 {
   dnnl_memory_t memory;
-  int buffer; /* in…, out…, scratch */
+  int buffer; /* in…, out…, scratch, kept */
   size_t offset;
 } OnednnMemory;
 
@@ -36,6 +36,7 @@ typedef struct
   dnnl_primitive_t primitive;
   int n_args;
   dnnl_exec_arg_t arg[ONEDNN_ARGS];
+  bool prepares; /* it packs a fixed operand, once */
 } OnednnCall;
 
 typedef struct
@@ -48,6 +49,7 @@ typedef struct
   void *bound[ONEDNN_BUFFERS];
   LoomScalarOp act; /* applied to output 0 in a separate pass */
   int64_t act_count;
+  uint64_t fixed; /* LoomKernelSpec.fixed */
   bool alone; /* too little work for several threads, or a part: one thread plans and runs it */
   int team;   /* the number of threads of other calls */
   char *name; /* NULL: none yet */
@@ -97,7 +99,7 @@ dnnl_memory_t onednn_memory (Onednn *self, OnednnDesc md, int buffer, size_t off
 OnednnCall *onednn_call (Onednn *self, dnnl_primitive_desc_t pd);
 bool onednn_arg (OnednnCall *call, int arg, dnnl_memory_t memory);
 /* Returns memory in the format `wanted` for buffer i of format `given`: the same memory, or scratch that a reorder
- * fills first (input), or that onednn_output() copies out. */
+ * fills first (input; if it is fixed, kept memory that is filled once), or that onednn_output() copies out. */
 dnnl_memory_t onednn_input (Onednn *self, int i, OnednnDesc given, OnednnDesc wanted);
 bool onednn_output (Onednn *self, int i, dnnl_memory_t from, OnednnDesc given, OnednnDesc wanted);
 dnnl_memory_t onednn_result (Onednn *self, int i, OnednnDesc given, OnednnDesc wanted);

@@ -28,6 +28,7 @@ typedef struct
   int64_t block;                                       /* tiles of a block */
   int64_t input_stride, product_stride, filter_stride; /* floats from position to position */
   bool has_bias, relu;
+  bool is_kept;     /* filters are transformed once, into kept memory */
   LoomScalarOp act; /* an activation other than relu */
 } Winograd;
 
@@ -36,8 +37,8 @@ typedef struct
   const Winograd *self;
   const float *x, *w, *bias; /* [N,H,W,depth]; [K,C,3,3]; [columns] or NULL */
   float *y;                  /* [N,P,Q,columns] */
-  float *zeros, *filters,
-      *workspaces; /* scratch: [side][blocks·PANEL]; [positions][panels][depth][PANEL]; one workspace a thread */
+  float *filters;            /* scratch or kept memory: [positions][panels][depth][PANEL] */
+  float *zeros, *workspaces; /* scratch: [side][blocks·PANEL]; one workspace a thread */
 } Call;
 
 /* ---- filters -------------------------------------------------------------- */
@@ -197,17 +198,42 @@ part_tiles (void *context, int64_t from, int64_t to)
     }
 }
 
+static void
+transform_filters (const Call *call)
+{
+  const Winograd *self = call->self;
+
+  cpu_parallel (self->k.threads, self->panels * ((self->depth + CHUNK - 1) / CHUNK), part_filters, (void *)call);
+}
+
+static LoomStatus
+prepare (LoomKernel *kernel, LoomStream *stream, void *const *b, LoomMessage *message)
+{
+  const Winograd *self = (const Winograd *)kernel;
+
+  cpu_thread_prepare (self->k.device);
+  transform_filters (&(Call){ .self = self, .w = b[1], .filters = b[self->k.n_in + 2] });
+  return LOOM_STATUS_OK;
+}
+
 static LoomStatus
 work (CpuKernel *k, void *const *b, LoomMessage *message)
 {
   Winograd *self = (Winograd *)k;
+  const int64_t zeros = SIDE (self->step) * self->blocks * PANEL;
   Call call = { .self = self, .x = b[0], .w = b[1], .bias = self->has_bias ? b[2] : NULL, .y = b[k->n_in] };
 
   call.zeros = b[k->n_in + 1];
-  call.filters = call.zeros + SIDE (self->step) * self->blocks * PANEL;
-  call.workspaces = call.filters + POSITIONS (self->step) * self->filter_stride;
-  memset (call.zeros, 0, (size_t)(SIDE (self->step) * self->blocks * PANEL) * sizeof (float));
-  cpu_parallel (k->threads, self->panels * ((self->depth + CHUNK - 1) / CHUNK), part_filters, &call);
+  call.workspaces = call.zeros + zeros;
+  memset (call.zeros, 0, (size_t)zeros * sizeof (float));
+  if (self->is_kept)
+    call.filters = b[k->n_in + 2];
+  else
+    {
+      call.filters = call.workspaces;
+      call.workspaces += POSITIONS (self->step) * self->filter_stride;
+      transform_filters (&call);
+    }
   cpu_parallel (k->threads, k->threads, part_tiles, &call);
   if (self->act != LOOM_SCALAR_ID)
     ISA (cpu_apply) (self->act, call.y, self->N * self->P * self->Q * self->columns);
@@ -315,9 +341,13 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const
   self->product_stride = (self->panels * self->block + 1) * PANEL;
   self->filter_stride = (self->panels * self->depth + 1) * PANEL;
   self->k.base.scratch_bytes
-      = (size_t)(SIDE (self->step) * self->blocks * PANEL + POSITIONS (self->step) * self->filter_stride
+      = (size_t)(SIDE (self->step) * self->blocks * PANEL
                  + self->k.threads * POSITIONS (self->step) * (self->input_stride + self->product_stride))
         * sizeof (float);
+  self->is_kept = ((spec->fixed >> 1) & 1) != 0;
+  *(self->is_kept ? &self->k.base.kept_bytes : &self->k.base.scratch_bytes)
+      += (size_t)(POSITIONS (self->step) * self->filter_stride) * sizeof (float);
+  self->k.base.prepare = self->is_kept ? prepare : NULL;
   self->k.base.name = "own winograd";
   *kernel = &self->k;
   return LOOM_STATUS_OK;

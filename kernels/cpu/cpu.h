@@ -78,8 +78,9 @@ void *cpu_kernel_new (size_t size, LoomDevice *device, const LoomKernelSpec *spe
 typedef void (*CpuPart) (void *context, int64_t from, int64_t to);
 void cpu_parallel (int threads, int64_t n, CpuPart part, void *context);
 
-/* Divides the work if it is estimated to last longer than a fork and a join, about 20 microseconds. */
-#define CPU_PARALLEL_NS 20000.0
+/* Divides the work if it is estimated to last longer than a fork and a join of waiting threads, with the work that they
+ * then save. */
+#define CPU_PARALLEL_NS 8000.0
 static inline void
 cpu_share (const CpuKernel *k, double ns, int64_t n, CpuPart part, void *context)
 {

@@ -442,6 +442,8 @@ run_kernel (const Machine *machine, LoomKernel *kernel, void *const *buffers, Lo
   kernel->site = SITE;
   if (kernel->bind != NULL)
     status = kernel->bind (kernel, buffers, message);
+  if (status == LOOM_STATUS_OK && kernel->prepare != NULL)
+    status = kernel->prepare (kernel, NULL, buffers, message);
   if (status == LOOM_STATUS_OK)
     status = kernel->run (kernel, NULL, buffers, message);
   if (status == LOOM_STATUS_OK && machine->backend->stream_sync != NULL)
@@ -467,6 +469,7 @@ call_init (Call *call, const Machine *machine, const Sample *sample, LoomDType r
   *call = (Call){ .attrs = sample->attrs };
   call->spec = (LoomKernelSpec){ sample->primitive, &call->attrs, sample->n_in,      sample->n_out,
                                  call->in,          call->out,    machine->algorithm };
+  call->spec.fixed = machine->fixed ? G_MAXUINT64 : 0;
   for (int i = 0; i < sample->n_in; i++)
     call->in[i] = adapt (&sample->in[i], i, real, layout, sample, is_weight (sample, FALSE, i));
   for (int i = 0; i < sample->n_out; i++)
@@ -501,9 +504,9 @@ sample_run (const Machine *machine, const Sample *sample, float *const *inputs, 
   Result result = { LOOM_STATUS_OK };
   Call call;
   const LoomTensorDesc *in = call.in, *out = call.out;
-  Buffer buffer[SAMPLE_MAX_IN + SAMPLE_MAX_OUT + 1] = { { NULL } };
-  void *at[SAMPLE_MAX_IN + SAMPLE_MAX_OUT + 1] = { NULL };
-  gboolean own[SAMPLE_MAX_IN + SAMPLE_MAX_OUT + 1] = { FALSE };
+  Buffer buffer[SAMPLE_MAX_IN + SAMPLE_MAX_OUT + 2] = { { NULL } };
+  void *at[SAMPLE_MAX_IN + SAMPLE_MAX_OUT + 2] = { NULL };
+  gboolean own[SAMPLE_MAX_IN + SAMPLE_MAX_OUT + 2] = { FALSE };
   gboolean written[SAMPLE_MAX_IN] = { FALSE };
   LoomKernel *kernel = NULL;
   int n = sample->n_in + sample->n_out;
@@ -514,16 +517,18 @@ sample_run (const Machine *machine, const Sample *sample, float *const *inputs, 
     return result;
   g_strlcpy (result.kernel, kernel->name, sizeof result.kernel);
   memcpy (result.inplace, kernel->inplace, sizeof result.inplace);
+  result.kept_bytes = kernel->kept_bytes;
+  const gsize memory[] = { kernel->scratch_bytes, kernel->kept_bytes };
 
-  for (int i = 0; i < n + (kernel->scratch_bytes > 0); i++)
+  for (int i = 0; i < n + (int)G_N_ELEMENTS (memory); i++)
     {
       int o = i - sample->n_in;
-      int shared = o < 0 || i == n             ? -1
+      int shared = o < 0 || i >= n             ? -1
                    : o < sample->in_place      ? sample->alias[o]
                    : o == 0 && share_with >= 0 ? share_with
                                                : -1;
 
-      if (o < 0 && in[i].dtype == LOOM_N_DTYPES)
+      if ((o < 0 && in[i].dtype == LOOM_N_DTYPES) || (i >= n && memory[i - n] == 0))
         continue;
       own[i] = shared < 0;
       if (shared >= 0)
@@ -534,7 +539,7 @@ sample_run (const Machine *machine, const Sample *sample, float *const *inputs, 
       else if (o < 0)
         buffer[i] = buffer_new (machine, input_image (sample, &in[i], i, inputs[i]), loom_desc_bytes (&in[i]));
       else
-        buffer[i] = buffer_poisoned (machine, i == n ? kernel->scratch_bytes : loom_desc_bytes (&out[o]));
+        buffer[i] = buffer_poisoned (machine, i >= n ? memory[i - n] : loom_desc_bytes (&out[o]));
       at[i] = buffer[i].at;
     }
 
@@ -547,7 +552,7 @@ sample_run (const Machine *machine, const Sample *sample, float *const *inputs, 
         result.status = LOOM_STATUS_INVALID;
         g_snprintf (result.message.text, sizeof result.message.text, "operand %d was written", i);
       }
-  for (int i = 0; i <= n; i++)
+  for (int i = 0; i < n + (int)G_N_ELEMENTS (memory); i++)
     if (own[i])
       buffer_clear (machine, &buffer[i]);
   kernel->free (kernel);

@@ -75,6 +75,7 @@ typedef struct
   const char *algorithm; /* which option's kernels are run; NULL: the back end's first */
   const guint64 *nhwc;   /* which operands and results are NHWC, as in options; NULL: as in the run's layout */
   gboolean host;         /* buffers are the host's memory */
+  gboolean fixed;        /* all operands are fixed, so that a kernel may keep packed ones */
 } Machine;
 
 /* The back end of a module, or the end of the program. */
@@ -125,6 +126,7 @@ typedef struct
   LoomMessage message;
   char kernel[80];
   guint32 inplace[LOOM_EW_MAX_OUT];
+  gsize kept_bytes;
   double *out[SAMPLE_MAX_OUT]; /* plain order */
 } Result;
 

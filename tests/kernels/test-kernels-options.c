@@ -60,28 +60,32 @@ check_norm (const Sample *s, const Result *got, const Result *want)
     }
 }
 
-static void
+/* fixed: packed operands may be read in place of the sample's. Returns what the kernel keeps. */
+static gsize
 check_option (Machine *machine, const Sample *s, float *const *inputs, const Result *want,
-              const LoomKernelOption *option)
+              const LoomKernelOption *option, gboolean fixed)
 {
   Result got;
+
+  machine->fixed = fixed;
 
   machine->algorithm = option->algorithm;
   machine->nhwc = &option->nhwc;
   got = sample_run (machine, s, inputs, LOOM_F32, LOOM_LAYOUT_PLAIN, -1);
   machine->algorithm = NULL;
   machine->nhwc = NULL;
+  machine->fixed = FALSE;
   if (got.status != LOOM_STATUS_OK)
     {
       g_test_message ("%s: %s is an option, but says %d %s", s->name, option->algorithm, got.status, got.message.text);
       g_test_fail ();
-      return;
+      return 0;
     }
   if (g_str_has_prefix (option->algorithm, "cudnn-winograd"))
     {
       check_norm (s, &got, want);
       result_clear (&got);
-      return;
+      return got.kept_bytes;
     }
   for (int o = 0; o < s->n_out; o++)
     for (gint64 i = 0; i < loom_desc_count (&s->out[o]); i++)
@@ -95,6 +99,7 @@ check_option (Machine *machine, const Sample *s, float *const *inputs, const Res
           break;
         }
   result_clear (&got);
+  return got.kept_bytes;
 }
 
 /* How many options there were. */
@@ -103,6 +108,7 @@ typedef struct
   guint nhwc, mixed,
       several;         /* images in NHWC; only operands or only results; a further algorithm in the same layout */
   guint cudnn, padded; /* cuDNN's; of images that are padded before */
+  guint kept;          /* kernels that keep fixed operands */
 } Seen;
 
 /* The options of a sample, each listed once. If one is requested by name, only that one is listed, in all its layouts.
@@ -192,7 +198,10 @@ check_all (Machine *ref, Machine *machine, gboolean few)
       inputs = sample_inputs (s);
       want = sample_run (ref, s, inputs, LOOM_F64, LOOM_LAYOUT_PLAIN, -1);
       for (int k = 0; k < n && want.status == LOOM_STATUS_OK; k++)
-        check_option (machine, s, inputs, &want, &option[k]);
+        {
+          check_option (machine, s, inputs, &want, &option[k], FALSE);
+          seen.kept += check_option (machine, s, inputs, &want, &option[k], TRUE) > 0;
+        }
       result_clear (&want);
       inputs_free (s, inputs);
     }
@@ -209,6 +218,7 @@ test_cpu (void)
 
   g_assert_cmpuint (seen.nhwc, >, 50);
   g_assert_cmpuint (seen.several, >, 20);
+  g_assert_cmpuint (seen.kept, >, 20);
   machine_close (&cpu);
   machine_close (&ref);
 }

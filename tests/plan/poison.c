@@ -76,7 +76,8 @@ run_instr (Run *run, guint i, gboolean bind, GError **error)
 {
   const LoomPlanInstr *instr = loom_plan_instr (run->plan, i);
   guint n = instr->n_in + instr->n_out;
-  g_autofree void **buffers = g_new0 (void *, n + 1);
+  g_autofree void **buffers = g_new0 (void *, n + 2);
+  g_autofree char *kept = instr->kernel != NULL ? g_malloc0 (instr->kernel->kept_bytes + 64) : NULL;
   LoomKernel *kernel = instr->kernel;
   LoomMessage message = { "" };
   LoomStatus status = LOOM_STATUS_OK;
@@ -90,8 +91,11 @@ run_instr (Run *run, guint i, gboolean bind, GError **error)
     }
   if (kernel->scratch_bytes > 0)
     buffers[n] = run->arena[instr->device] + instr->scratch;
+  buffers[n + 1] = (void *)(((guintptr)kept + 63) & ~(guintptr)63);
   if (bind && kernel->bind != NULL)
     status = kernel->bind (kernel, buffers, &message);
+  if (status == LOOM_STATUS_OK && kernel->prepare != NULL)
+    status = kernel->prepare (kernel, NULL, buffers, &message);
   if (status == LOOM_STATUS_OK)
     status = kernel->run (kernel, NULL, buffers, &message);
   if (status != LOOM_STATUS_OK)
