@@ -826,13 +826,14 @@ has_name (GtkWidget *widget)
          || (GTK_IS_MENU_BUTTON (gtk_widget_get_parent (widget)) && has_name (gtk_widget_get_parent (widget)));
 }
 
-/* Lists are read by their rows, rows by their labels, the text in an entry with the entry, and tabs by libadwaita. */
+/* Lists are read by their rows, rows by their labels, the text in an entry with the entry, tabs by libadwaita, and the
+ * buttons of a spin button by newer GTK. */
 static gboolean
 is_read_by_content (GtkWidget *widget)
 {
   return GTK_IS_TEXT (widget) || GTK_IS_SCROLLED_WINDOW (widget) || GTK_IS_LIST_BASE (widget)
-         || GTK_IS_LIST_BOX (widget) || GTK_IS_LIST_BOX_ROW (widget)
-         || g_str_equal (G_OBJECT_TYPE_NAME (widget), "GtkListItemWidget")
+         || GTK_IS_SPIN_BUTTON (gtk_widget_get_parent (widget)) || GTK_IS_LIST_BOX (widget)
+         || GTK_IS_LIST_BOX_ROW (widget) || g_str_equal (G_OBJECT_TYPE_NAME (widget), "GtkListItemWidget")
          || g_str_equal (G_OBJECT_TYPE_NAME (widget), "AdwGizmo");
 }
 
