@@ -4,9 +4,11 @@
  * To add a clause, add one entry to the table below: its words, the function that reads them, and the one that
  * evaluates it. */
 #include "engine/lesson/lesson-private.h"
+#include "engine/core/loom-fault.h"
 #include "engine/core/loom-refuse.h"
 #include "engine/lesson/loom-lesson.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -79,11 +81,11 @@ static const struct
 {
   const char *word[2], *sentence; /* one or two words of a clause, and their text in its sentence */
 } relations[N_RELATIONS] = {
-  [IS] = { { "is" }, "is" },
-  [BELOW] = { { "below" }, "is below" },
-  [ABOVE] = { { "above" }, "is above" },
-  [AT_LEAST] = { { "at", "least" }, "is at least" },
-  [AT_MOST] = { { "at", "most" }, "is at most" },
+  [IS] = { { "is" }, N_ ("is") },
+  [BELOW] = { { "below" }, N_ ("is below") },
+  [ABOVE] = { { "above" }, N_ ("is above") },
+  [AT_LEAST] = { { "at", "least" }, N_ ("is at least") },
+  [AT_MOST] = { { "at", "most" }, N_ ("is at most") },
 };
 
 /* A relation after the first word, and the value on its right. */
@@ -126,10 +128,22 @@ compare (const Clause *clause, double found)
   return !isnan (found) && holds[clause->relation];
 }
 
+/* A sentence in the language of Studio. (transfer full) */
+static char *G_GNUC_PRINTF (1, 2) goal_text (const char *format, ...)
+{
+  char *text;
+  va_list args;
+
+  va_start (args, format);
+  text = g_strdup_vprintf (loom_faults_translate (format), args);
+  va_end (args);
+  return text;
+}
+
 static const char *
 relation_words (const Clause *clause)
 {
-  return relations[clause->relation].sentence;
+  return loom_faults_translate (relations[clause->relation].sentence);
 }
 
 /* ---- figures of a run ---------------------------------------------------------------- */
@@ -138,17 +152,15 @@ relation_words (const Clause *clause)
 static char *
 name_figure (const char *name)
 {
-  static const struct
-  {
-    const char *prefix, *where;
-  } splits[] = { { "val_", " on validation data" }, { "test_", " on test data" } };
-
-  if (g_str_equal (name, "step") || g_str_equal (name, "epoch"))
-    return g_strdup_printf ("the %s of the run", name);
-  for (guint i = 0; i < G_N_ELEMENTS (splits); i++)
-    if (g_str_has_prefix (name, splits[i].prefix))
-      return g_strdup_printf ("the %s%s", name + strlen (splits[i].prefix), splits[i].where);
-  return g_strdup_printf ("the %s in training", name);
+  if (g_str_equal (name, "step"))
+    return goal_text ("the step of the run");
+  if (g_str_equal (name, "epoch"))
+    return goal_text ("the epoch of the run");
+  if (g_str_has_prefix (name, "val_"))
+    return goal_text ("the %s on validation data", name + strlen ("val_"));
+  if (g_str_has_prefix (name, "test_"))
+    return goal_text ("the %s on test data", name + strlen ("test_"));
+  return goal_text ("the %s in training", name);
 }
 
 static gboolean
@@ -181,11 +193,10 @@ read_attribute (Clause *clause, char **word, guint n, GError **error)
   clause->subject = g_strndup (word[0], (gsize)(dot - word[0]));
   clause->member = g_strdup (dot + 1);
   /* A sentence begins with a capital letter, but a name must not be changed. */
-  clause->text = g_str_equal (clause->subject, "train")
-                     ? g_strdup_printf ("in the training settings, %s %s %s", clause->member, relation_words (clause),
-                                        clause->value)
-                     : g_strdup_printf ("in %s, %s %s %s", clause->subject, clause->member, relation_words (clause),
-                                        clause->value);
+  clause->text
+      = g_str_equal (clause->subject, "train")
+            ? goal_text ("in the training settings, %s %s %s", clause->member, relation_words (clause), clause->value)
+            : goal_text ("in %s, %s %s %s", clause->subject, clause->member, relation_words (clause), clause->value);
   return clause->relation == IS || needs_number (clause, error);
 }
 
@@ -219,7 +230,7 @@ read_chain (Clause *clause, char **word, guint n, GError **error)
       return FALSE;
   g_autofree char *list = g_strjoinv (" → ", word + 1);
 
-  clause->text = n == 2 ? g_strdup_printf ("the graph has a %s", word[1]) : g_strdup_printf ("the graph has %s", list);
+  clause->text = n == 2 ? goal_text ("the graph has a %s", word[1]) : goal_text ("the graph has %s", list);
   return TRUE;
 }
 
@@ -270,7 +281,7 @@ read_no (Clause *clause, char **word, guint n, GError **error)
 {
   if (n != 2 || !g_str_equal (word[0], "no"))
     return FALSE;
-  clause->text = g_strdup_printf ("the graph has no %s", word[1]);
+  clause->text = goal_text ("the graph has no %s", word[1]);
   return is_operator (word[1], error);
 }
 
@@ -289,7 +300,7 @@ read_wired (Clause *clause, char **word, guint n, GError **error)
 {
   if (n != 3 || !g_str_equal (word[0], "wired"))
     return FALSE;
-  clause->text = g_strdup_printf ("a wire leads from %s to %s", word[1], word[2]);
+  clause->text = goal_text ("a wire leads from %s to %s", word[1], word[2]);
   return TRUE;
 }
 
@@ -331,8 +342,8 @@ read_pinned (Clause *clause, char **word, guint n, GError **error)
   if (n != 2 || !g_str_equal (word[0], "pinned"))
     return FALSE;
   clause->text = g_str_has_prefix (word[1], "grad:")
-                     ? g_strdup_printf ("the gradient of %s is watched", word[1] + strlen ("grad:"))
-                     : g_strdup_printf ("the output of %s is watched", word[1]);
+                     ? goal_text ("the gradient of %s is watched", word[1] + strlen ("grad:"))
+                     : goal_text ("the output of %s is watched", word[1]);
   return TRUE;
 }
 
@@ -347,7 +358,7 @@ read_selected (Clause *clause, char **word, guint n, GError **error)
 {
   if (n != 2 || !g_str_equal (word[0], "selected"))
     return FALSE;
-  clause->text = g_strdup_printf ("the card %s is selected", word[1]);
+  clause->text = goal_text ("the card %s is selected", word[1]);
   return TRUE;
 }
 
@@ -364,7 +375,7 @@ read_answer (Clause *clause, char **word, guint n, GError **error)
     return FALSE;
   clause->value = n > 1 ? g_strjoinv (" ", word + 1) : g_strdup ("");
   clause->number = number_of (clause->value);
-  clause->text = g_strdup ("the question is answered");
+  clause->text = goal_text ("the question is answered");
   return TRUE;
 }
 
@@ -392,7 +403,7 @@ read_clean (Clause *clause, char **word, guint n, GError **error)
 {
   if (n != 1 || !g_str_equal (word[0], "clean"))
     return FALSE;
-  clause->text = g_strdup ("the graph has no fault");
+  clause->text = goal_text ("the graph has no fault");
   return TRUE;
 }
 

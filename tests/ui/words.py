@@ -18,7 +18,7 @@ import tempfile
 ROOT, WITH_DISPLAY, TEST = sys.argv[1:4]
 LANGUAGE = "qaa"  # of private use: GTK has no words in it
 MARKS = re.compile(r'\b(?:_|N_|C_|NC_|ngettext) ?\("|translatable="yes"|\b(?:loom_infer_fault|loom_net_fault|recipe_complain|'
-                   r'loom_fault_set_fix|loom_faults_add) \([^;]*"')
+                   r'loom_fault_set_fix|loom_faults_add|goal_text) \([^;]*"')
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 

@@ -70,8 +70,6 @@ mapped_cb (GSignalInvocationHint *hint, guint n, const GValue *values, gpointer 
 static void
 application_startup (GApplication *application)
 {
-  gradloom_register_resource ();
-  gradloom_icons_register_resource ();
   G_APPLICATION_CLASS (studio_application_parent_class)->startup (application);
   gtk_window_set_default_icon_name ("org.gradloom.Studio");
   g_action_map_add_action_entries (G_ACTION_MAP (application), app_actions, G_N_ELEMENTS (app_actions), application);
@@ -121,6 +119,10 @@ static void
 studio_application_class_init (StudioApplicationClass *klass)
 {
   GApplicationClass *application_class = G_APPLICATION_CLASS (klass);
+
+  /* Once, however many applications a test starts: newer GLib registers nothing twice. */
+  gradloom_register_resource ();
+  gradloom_icons_register_resource ();
   application_class->startup = application_startup;
   application_class->activate = application_activate;
   application_class->open = application_open;
