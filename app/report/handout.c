@@ -199,6 +199,13 @@ add_formulas (Handout *self, const Part *part)
     }
 }
 
+/* Texts of the built-in lessons are in the catalogue; others are printed as they are. */
+static const char *
+translated (const char *text)
+{
+  return text != NULL && text[0] != '\0' ? gettext (text) : text;
+}
+
 /* A part that is drawn as it was chosen, and the formulas of its cards unless everything is shown. */
 static void
 add_part (Handout *self, Part *part, const char *title, gboolean is_whole)
@@ -238,7 +245,7 @@ add_tasks (Handout *self, const LoomLessonPage *page)
     add_answer (self, answer);
   if (self->answers && page->hint != NULL)
     {
-      g_autofree char *hint = g_strdup_printf (_ ("*Hint:* %s"), page->hint);
+      g_autofree char *hint = g_strdup_printf (_ ("*Hint:* %s"), translated (page->hint));
 
       handout_add_markdown (self->page, hint);
     }
@@ -249,10 +256,10 @@ add_lesson_page (Handout *self, const LoomLessonPage *page, const char *number, 
 {
   Part *part = is_first || page->spotlight != NULL ? part_new (self->graph, "", page->spotlight, NULL) : NULL;
 
-  report_page_add_format (self->page, REPORT_HEADING, "%s %s", number, page->title);
-  handout_add_markdown (self->page, page->text);
+  report_page_add_format (self->page, REPORT_HEADING, "%s %s", number, translated (page->title));
+  handout_add_markdown (self->page, translated (page->text));
   if (part != NULL)
-    add_part (self, part, page->title, page->spotlight == NULL);
+    add_part (self, part, translated (page->title), page->spotlight == NULL);
   add_tasks (self, page);
 }
 
@@ -264,7 +271,7 @@ add_lessons (Handout *self, const GPtrArray *lessons)
       const LoomLesson *lesson = lessons->pdata[i];
 
       if (lessons->len > 1)
-        report_page_add_format (self->page, REPORT_HEADING, "%u. %s", i + 1, lesson->title);
+        report_page_add_format (self->page, REPORT_HEADING, "%u. %s", i + 1, translated (lesson->title));
       for (guint k = 0; k < lesson->pages->len; k++)
         {
           g_autofree char *number
@@ -301,7 +308,8 @@ static ReportPage *
 page_new (const LoomGraph *graph, const GPtrArray *lessons, gboolean of_slides, gboolean answers)
 {
   const char *name = loom_element_get (loom_graph_root (graph), "name");
-  const char *title = of_slides || lessons->len > 1 ? name : ((const LoomLesson *)lessons->pdata[0])->title;
+  const char *title
+      = of_slides || lessons->len > 1 ? name : translated (((const LoomLesson *)lessons->pdata[0])->title);
   g_autofree char *subtitle = g_strconcat (
       name != NULL && title != name ? name : "",
       answers ? (title != name ? _ (" · teacher’s copy, with answers") : _ ("Teacher’s copy, with answers")) : "",

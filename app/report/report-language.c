@@ -4,6 +4,7 @@
 #include <libintl.h>
 #include <locale.h>
 
+#include "engine/core/loom-fault.h"
 #include "engine/loom-run.h"
 #include "ui/scene/studio-format.h"
 
@@ -43,4 +44,5 @@ report_language_init (void)
   bindtextdomain (DOMAIN, folder);
   bind_textdomain_codeset (DOMAIN, "UTF-8");
   textdomain (DOMAIN);
+  loom_faults_set_language (gettext);
 }
