@@ -5,7 +5,7 @@
 
 static gsize used, most;
 
-static void
+G_GNUC_UNUSED static void
 add (gsize n)
 {
   const gsize now = __atomic_add_fetch (&used, n, __ATOMIC_RELAXED);
@@ -15,7 +15,7 @@ add (gsize n)
     ;
 }
 
-static void
+G_GNUC_UNUSED static void
 drop (gsize n)
 {
   __atomic_sub_fetch (&used, n, __ATOMIC_RELAXED);
@@ -54,7 +54,8 @@ begin (void)
 
 #else
 
-/* Before those of the C library, which has these names for it. */
+#ifdef __GLIBC__
+/* Before those of the C library, which has these names for it. With another one nothing is counted. */
 void *__libc_malloc (gsize n);
 void *__libc_calloc (gsize n, gsize size);
 void *__libc_realloc (void *block, gsize n);
@@ -121,6 +122,8 @@ free (void *block)
   drop (malloc_usable_size (block));
   __libc_free (block);
 }
+
+#endif
 
 static void
 begin (void)
