@@ -595,19 +595,22 @@ probability_of (const OnnxWire *wire)
 static const OnnxWire *
 draws_below (const OnnxWire *wire, double *keep)
 {
-  const OnnxWire *sum;
+  const OnnxWire *sum = is_op (wire, "floor") ? input (wire, 0) : NULL;
 
-  *keep = 0;
   if (is_op (wire, "cast"))
     wire = input (wire, 0);
-  sum = is_op (wire, "floor") ? input (wire, 0) : is_op (wire, "lt") ? wire : NULL;
-  for (guint i = 0; i < (is_op (sum, "add") ? 2 : 1) && sum != NULL && *keep == 0; i++)
-    if (is_op (sum, "lt") == is_op (wire, "lt") && is_op (input (sum, i), "rand"))
-      {
-        *keep = probability_of (input (sum, 1 - i));
-        wire = input (sum, i);
-      }
-  return *keep > 0 ? wire : NULL;
+  if (is_op (wire, "lt") && is_op (input (wire, 0), "rand"))
+    {
+      *keep = probability_of (input (wire, 1));
+      return *keep > 0 ? input (wire, 0) : NULL;
+    }
+  for (guint i = 0; is_op (sum, "add") && i < 2; i++)
+    {
+      *keep = probability_of (input (sum, 1 - i));
+      if (*keep > 0 && is_op (input (sum, i), "rand"))
+        return input (sum, i);
+    }
+  return NULL;
 }
 
 /* Ones that are dropped in training, of the shape of draws. */

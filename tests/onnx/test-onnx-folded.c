@@ -501,6 +501,30 @@ test_loop_types (void)
     }
 }
 
+/* x / ½ · ⌊draws + ½⌋ is dropout; of other draws that are rounded down nothing is. */
+static void
+test_random_depth (void)
+{
+  static const gint64 dims[] = { 3, 2 };
+
+  for (guint i = 0; i < 2; i++)
+    {
+      GByteArray *g = g_byte_array_new ();
+
+      put_part (g, 5, tensor ("half", 0, dims, 1, 0.5f));
+      put_part (g, 11, port ("x", 2, dims));
+      put_part (g, 1, node ("RandomUniformLike", "", "x", "r"));
+      put_part (g, 1, node (i == 0 ? "Add" : "Mul", "", "r half", "s"));
+      put_part (g, 1, node ("Floor", "", "s", "f"));
+      put_part (g, 1, node ("Div", "", "x half", "d"));
+      put_part (g, 1, node ("Mul", "", "d f", "y"));
+      put_part (g, 12, port ("y", 2, dims));
+      g_autofree char *xml = written (model (g, 17));
+      if ((strstr (xml, "op=\"dropout\"") != NULL) != (i == 0) || (strstr (xml, "op=\"rand\"") != NULL) != (i == 1))
+        g_error ("%u:\n%s", i, xml);
+    }
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -515,5 +539,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/onnx-reader/folded-band", test_folded_band);
   g_test_add_func ("/onnx-reader/small-integers", test_small_integers);
   g_test_add_func ("/onnx-reader/loop-types", test_loop_types);
+  g_test_add_func ("/onnx-reader/random-depth", test_random_depth);
   return g_test_run ();
 }
