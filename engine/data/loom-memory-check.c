@@ -7,7 +7,7 @@
 #include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
 
-/* Bytes that are there without a look: reading the kernel's files takes longer than reading so small a table. */
+/* Bytes that are always there: reading the kernel's files takes longer than reading so small a table. */
 #define SMALL (1 << 20)
 
 /* The number after a word in a file of the kernel's; G_MAXUINT64 if there is none. */

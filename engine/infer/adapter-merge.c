@@ -18,7 +18,7 @@ norm_of_row (const LoomTensor *y, gint64 o, gboolean turned)
 
   for (gint64 i = 0; i < in; i++)
     square += pow (v[turned ? i * out + o : o * in + i], 2);
-  return sqrt (square);
+  return MAX (sqrt (square), LOOM_DORA_LEAST);
 }
 
 /* Gives each row of y, f64 [out, in], or [in, out] if turned, the norm of DoRA (Liu et al. 2024, equation 5). */

@@ -46,7 +46,7 @@ gboolean loom_adapter_is_in (const LoomGraph *graph);
 /* Removes them from all layers. */
 void loom_adapter_detach (LoomGraph *graph);
 /* Reads a file of weights, adds the products of the factors, which are in that file or in the adapter (which may be
- * NULL), and removes lora_rank and lora_alpha from the graph, and wires that tie a weight of which that changes one.
+ * NULL), and removes lora_rank, lora_alpha and use_dora from the graph, and wires that tie a weight of which that changes one.
  * Returns all weights, LoomNamedTensor. */
 GPtrArray *loom_adapter_merge (LoomAdapter *self, LoomGraph *graph, const char *weights, GError **error);
 

@@ -162,7 +162,7 @@ read_dense (Reader *r, TensorEntry *entry, const char *how, const PickleValue *a
   return find_source (r, pickle_item (id, 2, PICKLE_TEXT)->text, &entry->source);
 }
 
-/* Whether a tensor stands for its numbers with another sign, or conjugated, by the metadata after its arguments. */
+/* Whether a tensor has its numbers with another sign, or conjugated, by the metadata after its arguments. */
 static gboolean
 is_lazy (const PickleValue *arguments)
 {
@@ -234,6 +234,8 @@ add_dict (Reader *r, const PickleValue *dict, const char *before, int depth)
       g_autofree char *name = key != NULL ? join (r, before, key->text) : NULL;
       const char *how;
 
+      if (key == NULL && pickle_item (value, i, PICKLE_BYTES) != NULL && is_tensor (item, &how, &arguments))
+        return REFUSE (r, "is damaged: a tensor below “%s” has a name that is no text", before);
       if (key == NULL)
         continue;
       if (name == NULL)

@@ -268,8 +268,6 @@ map_lp_norm (OnnxCtx *c)
 static void
 map_dropout (OnnxCtx *c)
 {
-  static const char note[]
-      = "the model was exported in training mode, with dropout, which here drops in training only.";
   const OnnxWire *x = onnx_in (c, 0);
   const LoomTensor *ratio = onnx_const_or_null (c, 1), *training = onnx_const_or_null (c, 2);
   double p = ratio != NULL && ratio->count == 1 ? loom_tensor_get (ratio, 0) : onnx_attr_float (c, "ratio", 0.5);
@@ -287,8 +285,7 @@ map_dropout (OnnxCtx *c)
                      "its training_mode drops elements at random, and the model reads which; that is not supported.");
           return;
         }
-      if (!g_ptr_array_find_with_equal_func (c->all->notes, note, g_str_equal, NULL))
-        g_ptr_array_add (c->all->notes, g_strdup (note));
+      onnx_note_training (c->all);
     }
   onnx_out (c, 0, p > 0 && p <= 1 ? onnx_emit (c, "dropout", ONNX_IN (x), "p", onnx_number (c, p), NULL) : x);
   if (onnx_has_output (c, 1))

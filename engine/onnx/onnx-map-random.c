@@ -86,6 +86,16 @@ onnx_note_random (const OnnxImport *all)
                                                   n == 1 ? " of the model draws" : "s of the model draw"));
 }
 
+void
+onnx_note_training (const OnnxImport *all)
+{
+  static const char note[]
+      = "the model was exported in training mode, with dropout, which here drops in training only.";
+
+  if (!g_ptr_array_find_with_equal_func (all->notes, note, g_str_equal, NULL))
+    g_ptr_array_add (all->notes, g_strdup (note));
+}
+
 const OnnxMap onnx_map_random[] = {
   { "RandomNormal", "randn", map_normal },
   { "RandomNormalLike", "randn", map_normal },

@@ -312,6 +312,8 @@ void onnx_claim_originals (OnnxImport *all, const Onnx__NodeProto *node);
 void onnx_note_lost (const OnnxImport *all, GPtrArray *notes);
 /* Notes nodes that draw random numbers, once it is known which are written. */
 void onnx_note_random (const OnnxImport *all);
+/* Notes once that the model dropped elements when it was exported. */
+void onnx_note_training (const OnnxImport *all);
 
 /* ---- onnx-modules.c --------------------------------------------------- */
 /* The operator of nodes that are instances of a module. */

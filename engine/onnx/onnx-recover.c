@@ -620,6 +620,7 @@ dropped_ones (OnnxCtx *c, const OnnxWire *draws, double keep)
   const OnnxWire *ones
       = onnx_emit (c, "constant", 0, NULL, "value", "1", "shape", onnx_dims (c, &draws->type.shape), NULL);
 
+  onnx_note_training (c->all);
   return onnx_emit (c, "dropout", ONNX_IN (ones), "p", onnx_number (c, (double)(float)(1 - keep)), NULL);
 }
 

@@ -348,6 +348,7 @@ typedef struct
 #define LOOM_LORA_A         "lora_A.weight"
 #define LOOM_LORA_B         "lora_B.weight"
 #define LOOM_LORA_MAGNITUDE "lora_magnitude_vector"
+#define LOOM_DORA_LEAST     1e-30 /* the norm of a row of zeros, in place of 0 */
 void loom_infer_weight (LoomInfer *ctx, const LoomWeightSpec *spec);
 
 /* Zeroed memory with the lifetime of the net: for LoomInit.data. */

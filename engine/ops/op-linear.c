@@ -43,6 +43,9 @@ infer_lora (LoomInfer *ctx, gint64 in, gint64 out)
 {
   const gint64 rank = loom_infer_is_set (ctx, "lora_rank") ? loom_infer_int (ctx, "lora_rank") : 0;
 
+  if (rank == 0 && loom_infer_bool (ctx, "use_dora"))
+    loom_infer_fault (ctx, LOOM_ERROR_USAGE, NULL, "use_dora without lora_rank has no effect; set lora_rank.")->is_warning
+        = TRUE;
   if (rank == 0)
     return;
   loom_infer_weight (ctx, &(LoomWeightSpec){ .name = LOOM_LORA_A,
@@ -157,7 +160,10 @@ lower_magnitudes (LoomLower *ctx, LoomValue weight, LoomValue y)
   LoomValue squares
       = loom_reduce (p, LOOM_REDUCE_SUM, loom_binary (p, LOOM_SCALAR_MUL, sum, sum), turned ? 1u << 0 : 1u << 1, FALSE);
   LoomValue norms = loom_detach (p, loom_unary (p, LOOM_SCALAR_SQRT, squares));
+  const LoomTensorDesc desc = loom_op_desc (ctx, norms);
 
+  /* A row of zeros, whose magnitude is 0, remains one. */
+  norms = loom_binary (p, LOOM_SCALAR_MAX, norms, loom_fill (p, desc.dtype, desc.rank, desc.dim, LOOM_DORA_LEAST));
   return loom_binary (p, LOOM_SCALAR_MUL, y,
                       loom_binary (p, LOOM_SCALAR_DIV, loom_lower_weight (ctx, LOOM_LORA_MAGNITUDE), norms));
 }

@@ -638,6 +638,14 @@ write_main (PyWriter *w, guint64 serial)
                 "begin = {k: v for k, v in begin.items() if k in have and have[k].shape == v.shape}\n");
       add_text (w, 1, serial, "model.load_state_dict(begin, strict=False)\n");
     }
+  /* DoRA's magnitudes begin with the norms of the rows that are there now. */
+  if (loom_pytorch_needs (w, "LoraLinear"))
+    {
+      add_text (w, 1, serial, "for name, module in model.named_modules():\n");
+      add (w, 2, serial, "if isinstance(module, LoraLinear) and module.dora%s:",
+           w->spec != NULL && w->spec->weights != NULL ? " and f\"{name}.lora_magnitude_vector\" not in begin" : "");
+      add_text (w, 3, serial, "module.lora_magnitude_vector.data = module.norms()\n");
+    }
   add_text (w, 1, serial,
             "if weights is not None:\n"
             "    model.load_state_dict(load_file(weights), strict=True)\n"

@@ -295,7 +295,7 @@ static const struct
     "\n"
     "    def norms(self):\n"
     "        weight = self.weight.t() if self.turned else self.weight\n"
-    "        return (weight + self.scale * self.lora_B.weight @ self.lora_A.weight).detach().norm(dim=1)\n"
+    "        return (weight + self.scale * self.lora_B.weight @ self.lora_A.weight).detach().norm(dim=1).clamp(min=1e-30)\n"
     "\n"
     "    def forward(self, x):\n"
     "        y = F.linear(x, self.weight.t() if self.turned else self.weight, None if self.dora else self.bias)\n"

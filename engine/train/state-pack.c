@@ -148,9 +148,9 @@ pack_value (GByteArray *out, const LoomTensor *value, const LoomTensor *base, co
 static WordDecay
 find_decay (const LoomTensor *value, const LoomTensor *base, gint64 steps)
 {
-  if (base == NULL || base->bytes != value->bytes || value->dtype != LOOM_F32 || steps > WORD_DECAY_MOST)
+  if (base == NULL || base->bytes != value->bytes || value->dtype != LOOM_F32)
     return (WordDecay){ 0 };
-  return words_find_decay (value->data, base->data, value->bytes / 4, (guint32)steps);
+  return words_find_decay (value->data, base->data, value->bytes / 4, (guint32)MIN (steps, G_MAXINT32));
 }
 
 /* The bytes that a pack of these values takes at most. */
@@ -282,7 +282,9 @@ read_slot (LoomState *state, const guint8 **at, const guint8 *end, Slot *slot)
   name = g_strndup ((const char *)*at, slot->head.name);
   *at += slot->head.name;
   slot->decay = (WordDecay){ 0 };
-  if (decays && (!take (at, end, &slot->decay, sizeof slot->decay) || slot->decay.steps > WORD_DECAY_MOST))
+  if (decays
+      && (!take (at, end, &slot->decay, sizeof slot->decay)
+          || slot->decay.steps > WORD_DECAY_MOST / MAX (slot->head.bytes / 4, 1)))
     return -1;
   return loom_state_find (state, name);
 }

@@ -124,7 +124,7 @@ words_find_decay (const guint32 *now, const guint32 *base, gsize n, guint32 step
   float factor[DECAY_SAMPLES];
   guint found = 0;
 
-  if (steps < 2 || steps > WORD_DECAY_MOST)
+  if (steps < 2 || n == 0 || steps > WORD_DECAY_MOST / n)
     return (WordDecay){ 0 };
   for (gsize i = every / 2; i < n && found < DECAY_SAMPLES; i += every)
     {

@@ -11,7 +11,7 @@
 
 #include <glib.h>
 
-#define WORD_DECAY_MOST 10000 /* steps */
+#define WORD_DECAY_MOST G_GINT64_CONSTANT (2000000000) /* products of all words and steps */
 
 /* Words that every step has multiplied by this number. */
 typedef struct

@@ -107,9 +107,10 @@ run_words (const FuzzReader *self, const guint8 *data, gsize size)
   const guint n = size > 2 ? (data[0] | data[1] << 8) % 1024 : 0;
   g_autofree guint32 *now = g_new (guint32, n + 1), *base = g_new0 (guint32, n + 1);
 
+  memcpy (base, data, MIN (size, n * sizeof *base));
   for (int how = 0; how < 4 && size > 2; how++)
     {
-      const WordDecay decay = { 0.999f, size % WORD_DECAY_MOST };
+      const WordDecay decay = { 0.999f, size % 10000 };
       const guint8 *at = data + 2;
 
       words_unpack (&at, data + size, now, how & 1 ? base : NULL, &decay, n, how > 1);

@@ -228,7 +228,7 @@ emit (const GDBusSignalInfo *signal, GVariant *arguments)
     g_value_unset (&value[i]);
 }
 
-/* ---- what asks ----------------------------------------------------------------- */
+/* ---- requests ----------------------------------------------------------------- */
 
 typedef struct
 {

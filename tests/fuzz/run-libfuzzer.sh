@@ -40,7 +40,7 @@ sources=$(cd "$root" && echo tests/fuzz/[!t]*.c app/mcp-*.c app/remote-stream.c 
   app/worker/worker-methods.c app/worker/worker-pace.c app/worker/worker-predict.c app/worker/worker-s[nt]*.c ui/settings/*.c \
   ui/charts/studio-type.c ui/run/run-c*.c ui/run/run-folder.c ui/run/run-[mrs]*.c ui/run/studio-run.c ui/run/studio-run-[cmt]*.c ui/pins/health-history.c ui/pins/studio-pin-labels.c \
   ui/evaluate/own-request.c ui/stepper/step-chips.c ui/timeline/studio-inventory.c ui/worker/studio-planner.c \
-  engine/train/run-restore.c engine/train/*-pack.c engine/train/run-folder.c engine/train/rank-*.c engine/train/step-trace.c \
+  engine/train/run-restore.c engine/train/*-pack*.c engine/train/run-folder.c engine/train/rank-*.c engine/train/step-trace.c \
   engine/plan/cost-table-file.c engine/dist/*.c engine/run/state-file.c engine/run/loom-state.c)
 for box in $boxes; do
   sources="$sources $(cd "$root" && find "engine/$box" -name '*.c' ! -name '*-absent.c' | sort | tr '\n' ' ')"

@@ -1,4 +1,4 @@
-/* Parts that change the course of a run, each constructed without the trainer: its batch size, the way back to an
+/* Parts that change a run, each constructed without the trainer: its batch size, the way back to an
  * earlier step, and the rounds of a parameter server. */
 #include "engine/core/loom-error.h"
 #include "engine/infer/loom-run-files.h"
@@ -28,7 +28,7 @@ batch_size_of (Bench *b)
                       &b->batches,    &b->base.progress, &b->base.ranks };
 }
 
-/* After a change the epoch goes on at the sample where it was. */
+/* After a change the epoch continues at the sample where it was. */
 static void
 test_size (void)
 {
@@ -180,7 +180,7 @@ take_step (Traveller *t)
     change_rate (t, 0.01);
 }
 
-/* Any step is computed again with the values that it had, silently; the newest one is what it was, and training goes on
+/* Any step is computed again with the values that it had, silently; the newest one is what it was, and training continues
  * from it. */
 static void
 test_travel (void)
@@ -319,8 +319,8 @@ typedef struct
   LoomTensor *weight;
 } Served;
 
-/* Three rounds: of four steps; of fewer, because rank 0 has a checkpoint to write; and of fewer, because a worker is
- * told to stop. */
+/* Three rounds: of four steps; of fewer, because rank 0 has a checkpoint to write; and of fewer, because a worker has
+ * to stop. */
 static gpointer
 serve (gpointer data)
 {

@@ -67,6 +67,7 @@ enter (May may)
   for (int i = 0; i < n_faults; i++)
     {
       const WorldFault *f = &fault[i];
+      gboolean hung = FALSE;
 
       if (f->life != life || f->call != call || world_fault_call (f->kind) != WORLD_CALL_FILE)
         continue;
@@ -99,7 +100,7 @@ enter (May may)
         case WORLD_HANG:
           world_disk->report.clock += G_GINT64_CONSTANT (60000000000);
           g_mutex_unlock (&mutex);
-          world_machine_hang ();
+          hung = world_machine_hang ();
           g_mutex_lock (&mutex);
           break;
         case WORLD_JUMP:
@@ -110,7 +111,7 @@ enter (May may)
         default:
           break;
         }
-      world_disk->report.n_met += error != 0 || f->kind == WORLD_JUMP || f->kind == WORLD_HANG;
+      world_disk->report.n_met += error != 0 || f->kind == WORLD_JUMP || hung;
     }
   if (error == 0 && call < full_until && (may & MAY_FILL))
     error = ENOSPC;

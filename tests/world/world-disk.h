@@ -25,7 +25,7 @@ typedef enum
   WORLD_SHORT, /* a part is read or written */
   WORLD_FULL,  /* the disk is full during the next calls */
   WORLD_JUMP,  /* the clocks jump */
-  WORLD_HANG,  /* the process stops until the other ranks have timed out, and then goes on */
+  WORLD_HANG,  /* the process stops until the other ranks have timed out, and then continues */
   /* Of other calls than those of files (world-machine.h), which are counted by themselves. */
   WORLD_MEMORY, /* an allocation fails */
   WORLD_DEVICE, /* a kernel, a copy, or an allocation of the device fails */

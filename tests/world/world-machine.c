@@ -181,11 +181,13 @@ world_machine_be (LoomComm *comm)
   own_comm = comm;
 }
 
-void
+gboolean
 world_machine_hang (void)
 {
-  if (own_comm != NULL)
-    stall ((const Exchange *)own_comm, "all_reduce");
+  if (own_comm == NULL)
+    return FALSE;
+  stall ((const Exchange *)own_comm, "all_reduce");
+  return TRUE;
 }
 
 /* The launcher notices, and tells the others. The thread leaves everything as it is, and never comes back. */

@@ -12,4 +12,5 @@
 LoomComm *world_comm_new (LoomComm *inner, gboolean has_server);
 /* This thread is that rank of all, which stalls in a call of files. */
 void world_machine_be (LoomComm *comm);
-void world_machine_hang (void);
+/* FALSE: the thread is no rank of several, and nothing happens. */
+gboolean world_machine_hang (void);

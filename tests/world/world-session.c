@@ -538,7 +538,7 @@ world_session_init (void)
 
 /* ---- sessions ----------------------------------------------------------- */
 
-/* Four ranks, which take longest, half as often as the others. */
+/* Four ranks, which take longest, half as often as the others, and queues instead. */
 static guint
 kind_of (guint64 seed)
 {
