@@ -4,7 +4,6 @@
 #include <libintl.h>
 #include <locale.h>
 
-#include "engine/core/loom-fault.h"
 #include "engine/loom-run.h"
 #include "ui/scene/studio-format.h"
 
