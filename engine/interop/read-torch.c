@@ -235,7 +235,7 @@ add_dict (Reader *r, const PickleValue *dict, const char *before, int depth)
       const char *how;
 
       if (key == NULL && pickle_item (value, i, PICKLE_BYTES) != NULL && is_tensor (item, &how, &arguments))
-        return REFUSE (r, "is damaged: a tensor below “%s” has a name that is no text", before);
+        return REFUSE (r, "is damaged: a tensor below “%s” has a name that is not text", before);
       if (key == NULL)
         continue;
       if (name == NULL)

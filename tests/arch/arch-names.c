@@ -126,6 +126,7 @@ test_primitives_by_name (void)
   static const char *const pattern_passes[] = { "plan-transpose.c",
                                                 "plan-class-axis.c",
                                                 "plan-concat.c",
+                                                "plan-clamp.c",
                                                 "plan-epilogue.c",
                                                 "plan-norm.c",
                                                 "plan-conv-pool.c",

@@ -6,8 +6,8 @@
 
 #include <glib/gstdio.h>
 
-/* Batches of 50 and 30, and an evaluation of 50. What is a constant each plan makes for itself: 4 MiB, and packed for
- * its products a little more. */
+/* Batches of 50 and 30, and an evaluation of 50. What is a constant each plan makes for itself: 4 MiB, and as much
+ * again because it is packed once for its products. */
 #define NET(device)                                                                                                    \
   "<graph xmlns=\"urn:gradloom:graph\" version=\"1\">"                                                                 \
   "<node id=\"data\" op=\"dataset\" source=\"random\" n=\"80\" n_test=\"50\" in_features=\"1024\" "                    \
@@ -20,7 +20,7 @@
   "<wire from=\"data.y\" to=\"loss.target\"/>"                                                                         \
   "<train loss=\"loss\" optimizer=\"sgd\" lr=\"0.01\" batch_size=\"50\" epochs=\"2\" device=\"cpu\"/></graph>"
 
-#define CONSTANT ((guint64)4 << 20)
+#define CONSTANT ((guint64)8 << 20)
 #define PLENTY   ((guint64)1 << 40)
 
 /* ---- the devices ------------------------------------------------------------ */
