@@ -75,16 +75,17 @@ fuse_epilogue (PlanRewrite *r, int channels, bool *has_bias, LoomScalarOp *act)
 {
   const guint v = node_out (r->root, 0), result = node_out (r->other, 0);
   const LoomTensorDesc *d = &graph_value (r->g, v)->desc, *made = &graph_value (r->g, result)->desc;
+  const gboolean is_same = plan_same_dims (made, d);
   const PlanStep *step = node_step (r->other, 0);
 
-  if (*act != LOOM_SCALAR_ID || made->dtype != d->dtype
-      || (!plan_same_dims (made, d) && (channels != 0 || !is_rows_of (made, d))))
+  if (*act != LOOM_SCALAR_ID || made->dtype != d->dtype || (!is_same && (channels != 0 || !is_rows_of (made, d))))
     return FALSE;
   if (loom_scalar_arity (step->op) == 1 && graph_root (r->g, step->arg[0]) == v
       && is_epilogue_activation (step->op, d->dtype))
     *act = step->op;
   else
     {
+      /* This may make a value, which moves the descriptions of all. */
       const guint bias = *has_bias ? 0 : bias_of (r, step, d->dim[d->rank - 1 - channels], channels);
 
       if (bias == 0)
@@ -92,7 +93,7 @@ fuse_epilogue (PlanRewrite *r, int channels, bool *has_bias, LoomScalarOp *act)
       *has_bias = true;
       rewrite_set_in (r, 2, bias);
     }
-  rewrite_set_out (r, 0, plan_same_dims (made, d) ? result : graph_value_like (r->g, v));
+  rewrite_set_out (r, 0, is_same ? result : graph_value_like (r->g, v));
   g_string_append_printf (r->label, "+%s", r->other->label->str);
   return TRUE;
 }
