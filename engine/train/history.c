@@ -147,9 +147,9 @@ compare_costs (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
-/* TRUE if writing takes at most one in `part` of the time. */
+/* TRUE if writing `states` takes at most one in `part` of the time since then. */
 static gboolean
-has_time (const History *self, gint64 part)
+has_time (const History *self, gint64 part, gint64 since, gint64 states)
 {
   const guint n = MIN (self->n_written, HISTORY_COSTS);
   gint64 cost[HISTORY_COSTS];
@@ -158,7 +158,7 @@ has_time (const History *self, gint64 part)
     return TRUE;
   memcpy (cost, self->cost, sizeof cost);
   qsort (cost, n, sizeof *cost, compare_costs);
-  return loom_monotonic () - self->last >= part * cost[n / 2];
+  return loom_monotonic () - since >= part * states * cost[n / 2];
 }
 
 /* One in the middle of a gap that replaces none but extra ones. `steps` after the newest one, which is not extra. */
@@ -170,7 +170,7 @@ wants_extra (const History *self, gint64 steps)
 
   /* Extra ones leave time for the others. */
   return self->has_extras && 2 * steps >= gap && 4 * steps <= 3 * gap
-         && lasting + 2 * mean_bytes (self) <= (double)self->budget && has_time (self, 2 * self->part);
+         && lasting + 2 * mean_bytes (self) <= (double)self->budget && has_time (self, 2 * self->part, self->last, 1);
 }
 
 gboolean
@@ -192,7 +192,9 @@ history_wants (const History *self, gint64 step, gboolean *is_extra)
   lasts = step - before >= next_gap (self);
   if (is_extra != NULL)
     *is_extra = !lasts;
-  return lasts ? has_time (self, self->part) : before == newest && wants_extra (self, step - before);
+  /* An extra one that was written meanwhile does not delay it. */
+  return lasts ? has_time (self, self->part, self->last_lasting, before == newest ? 1 : 2)
+               : before == newest && wants_extra (self, step - before);
 }
 
 /* ---- space --------------------------------------------------------------- */
@@ -330,6 +332,7 @@ history_note_written (History *self, const HistoryState *state, gint64 begin, gi
   self->bytes += state->bytes;
   self->extra_bytes += state->is_extra ? state->bytes : 0;
   self->last = end;
+  self->last_lasting = state->is_extra ? self->last_lasting : end;
   if (end > begin)
     self->cost[self->n_written++ % HISTORY_COSTS] = end - begin;
 }

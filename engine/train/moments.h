@@ -2,7 +2,7 @@
  *
  * While a run trains, they are evenly spaced. While it shows earlier steps, those that were passed on the way are kept
  * in addition, so that steps close to one that was shown come at once. They are plain copies: packing one takes as long
- * as three steps of fashion-lenet, and copying it less than one. */
+ * as ten steps of fashion-lenet, and copying it less than one. */
 #pragma once
 
 #include "engine/train/history.h"
