@@ -221,6 +221,9 @@ watched_state_end (WatchedState *self, gboolean is_wanted)
   /* The run has ended successfully, even if its last state cannot be shown. */
   if (rank_group_first_says (self->group, self->model->state, is_wanted, &error))
     watched_state_gather (self, &error);
+  /* The other ranks wait for this one's part. */
+  if (error != NULL && self->group->comm != NULL)
+    self->group->comm->abort (self->group->comm, error->message);
 }
 
 LoomState *
