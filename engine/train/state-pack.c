@@ -10,9 +10,7 @@
 
 #include "engine/core/loom-refuse.h"
 #include "engine/infer/loom-run-files.h"
-#include "engine/train/word-pack.h"
-
-#include <string.h>
+#include "engine/train/word-pack-private.h"
 
 #define PIECE (1 << 20) /* words that are packed between two checks of the length: a multiple of a block's */
 #define UNSIGNED (G_GUINT64_CONSTANT (1) << 63)          /* in the length of a name: no word has its sign bit */
@@ -222,16 +220,6 @@ damaged (GError **error)
 {
   g_set_error_literal (error, LOOM_ERROR, LOOM_ERROR_DATA, "A state of the run's history is damaged.");
   return FALSE;
-}
-
-static gboolean
-take (const guint8 **at, const guint8 *end, void *to, gsize n)
-{
-  if ((gsize)(end - *at) < n)
-    return FALSE;
-  memcpy (to, *at, n);
-  *at += n;
-  return TRUE;
 }
 
 static gboolean

@@ -1,4 +1,4 @@
-/* Words as numbers, and what predicts them; of word-pack*.c. */
+/* Words as numbers, and what predicts them; of word-pack*.c. state-pack.c reads bytes likewise. */
 #pragma once
 
 #include "engine/train/word-pack.h"
