@@ -93,6 +93,11 @@ def predictions(done):
     return [[c['probability'] for c in sorted(event['classes'], key=lambda c: c['class'])] for event in events(done)]
 
 
+def last_step(folder):
+    """Of the run with a history, which a branch repeats from a twelfth before it."""
+    return max(int(step) for step in os.listdir(f'{folder}/runs/history/checkpoints'))
+
+
 def observe(gradloom, folder):
     """All numbers that this program gets from a folder, in a copy of it."""
     found = {'graphs': {}}
@@ -112,7 +117,9 @@ def observe(gradloom, folder):
         epochs = max(json.loads(line).get('epoch', 0) for line in file if line.endswith('\n'))
     found['resumed'] = figures(call(gradloom, folder, 'train', '--resume', 'runs/interrupted', '--epochs', str(epochs + 2), '--json'))
     if os.path.exists(f'{folder}/runs/history'):
-        found['branched'] = figures(call(gradloom, folder, 'train', '--branch', 'runs/history', '--step', '470', '--out', 'runs/branch', '--json'))
+        last = last_step(folder)
+        found['branched'] = figures(call(gradloom, folder, 'train', '--branch', 'runs/history', '--step', str(last - last // 12),
+                                         '--steps', str(last), '--out', 'runs/branch', '--json'))
     return found
 
 
@@ -195,19 +202,20 @@ def interrupt(gradloom, folder):
 
 
 def keep_history(gradloom, folder):
-    """A run of which only one state before step 470 is whole, in its history, packed against another one."""
-    call(gradloom, folder, 'train', 'graphs/spirals.xml', *EXACT, '--epochs', '32', '--out', 'runs/history')
+    """A run of which only one state is whole, in its history, packed against another one, which is packed alone. Which ones there
+    are depends on how long steps take: these are slow."""
+    call(gradloom, folder, 'train', 'graphs/copy-ntm.xml', '--device', 'ref', '--steps', '120', '--out', 'runs/history')
     states = {}
     for step in os.listdir(f'{folder}/runs/history/history'):
         with open(f'{folder}/runs/history/history/{step}/state.packed', 'rb') as file:
             states[int(step)] = struct.unpack('<8sqq', file.read(24))[1]
-    step = max(step for step, base in states.items() if base >= 0 and step <= 470)
+    step = max(step for step, base in states.items() if states.get(base) == -1 and step <= last_step(folder) - 10)
     for other in states:
         if other not in (step, states[step]):
             shutil.rmtree(f'{folder}/runs/history/history/{other}')
     os.remove(f'{folder}/runs/history/history/{states[step]}/state.json')
     for other in os.listdir(f'{folder}/runs/history/checkpoints'):
-        if other != '512':
+        if other != '120':
             shutil.rmtree(f'{folder}/runs/history/checkpoints/{other}')
 
 
