@@ -175,8 +175,11 @@ come_twice (void)
   GThread *thread[MOST_RANKS];
   LoomMessage message;
 
-  if (ranks > 1)
-    g_assert_cmpint (loom_comm_threads_new (ranks, comm, &message), ==, LOOM_STATUS_OK);
+  if (ranks > 1 && loom_comm_threads_new (ranks, comm, &message) != LOOM_STATUS_OK)
+    {
+      g_assert_cmpint (world_report ()->n_met, >, 0); /* there is no memory for them */
+      return;
+    }
   for (int k = 1; k < ranks; k++)
     thread[k] = g_thread_new ("twice", twice_cb, comm[k]);
   must_not_begin (comm[0]);
@@ -693,6 +696,7 @@ char *
 world_session_run (guint64 seed, const WorldFault *faults, int n, int *n_met)
 {
   char *wrong = NULL;
+  gboolean lost_power = FALSE;
 
   world_format (seed);
   world_look ();
@@ -715,12 +719,14 @@ world_session_run (guint64 seed, const WorldFault *faults, int n, int *n_met)
       int ended_by, status;
 
       has_earlier = FALSE;
-      if (ranks != reference_ranks || (back > 0 && kinds[kind].form == ELASTIC))
+      /* A reference may begin with a state that was not acknowledged, and that is lost with the power. */
+      if (ranks != reference_ranks || (kind < KIND_JOURNAL && kinds[kind].form == ELASTIC && (back > 0 || lost_power)))
         wrong = change_ranks (ranks, back);
       if (wrong != NULL)
         break;
       status = start_life (life, faults, is_last ? 0 : n, ranks, back, shown, &ended_by);
       *n_met += world_report ()->n_met;
+      lost_power = status == WORLD_EXIT_POWER;
       if (g_getenv ("WORLD_TRACE") != NULL)
         printf ("# life %d: exit %d, calls %d (files) %d (memory) %d (device) %d (exchange), from step %d, back %d, "
                 "acknowledged %d: %s\n",
