@@ -8,6 +8,7 @@
 #include "tests/ui/find-widgets.h"
 #include "ui/document/studio-journal.h"
 #include "ui/page/page-commands.h"
+#include "ui/run/studio-run-banners.h"
 #include "ui/window/studio-closing.h"
 #include "ui/window/studio-header.h"
 #include "ui/window/studio-opener.h"
@@ -176,6 +177,40 @@ test_recovery (void)
   settle ();
 }
 
+/* A run that fails leaves the keyboard to the text that is written; in a presentation Enter is for its remedy. */
+static void
+test_failure (void)
+{
+  g_autoptr (StudioDocument) document = studio_document_new ();
+  g_autoptr (StudioRun) run = studio_run_new ();
+  g_autoptr (StudioMemoryForecast) forecast = studio_memory_forecast_new (document, run);
+  StudioRunBanners *bars = studio_run_banners_new (document, run, forecast);
+  GtkWidget *window = gtk_window_new (), *box = gtk_box_new (GTK_ORIENTATION_VERTICAL, 0), *text = gtk_text_view_new ();
+  gtk_box_append (GTK_BOX (box), text);
+  gtk_box_append (GTK_BOX (box), GTK_WIDGET (bars));
+  gtk_window_set_child (GTK_WINDOW (window), box);
+  g_autoptr (GSimpleActionGroup) actions = g_simple_action_group_new ();
+  g_autoptr (GSimpleAction) action = g_simple_action_new ("continue", NULL);
+  g_action_map_add_action (G_ACTION_MAP (actions), G_ACTION (action));
+  gtk_widget_insert_action_group (window, "win", G_ACTION_GROUP (actions));
+  gtk_window_present (GTK_WINDOW (window));
+  gtk_widget_grab_focus (text);
+  studio_run_take_state (run, "running", NULL);
+  studio_run_take_state (run, "failed", "The loss is not finite.");
+  settle ();
+  g_assert_true (gtk_window_get_focus (GTK_WINDOW (window)) == text);
+
+  studio_run_banners_set_presenting (bars, TRUE);
+  gtk_revealer_set_reveal_child (
+      GTK_REVEALER (gtk_widget_get_template_child (GTK_WIDGET (bars), STUDIO_TYPE_RUN_BANNERS, "end_bar")), FALSE);
+  studio_run_take_state (run, "running", NULL);
+  studio_run_take_state (run, "failed", "The loss is not finite.");
+  settle ();
+  g_assert_true (gtk_widget_is_ancestor (gtk_window_get_focus (GTK_WINDOW (window)), GTK_WIDGET (bars)));
+  gtk_window_destroy (GTK_WINDOW (window));
+  settle ();
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -187,5 +222,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/window-parts/closing", test_closing);
   g_test_add_func ("/window-parts/header", test_header);
   g_test_add_func ("/window-parts/recovery", test_recovery);
+  g_test_add_func ("/window-parts/failure", test_failure);
   return g_test_run ();
 }

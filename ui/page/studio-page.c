@@ -80,6 +80,7 @@ update_layout (StudioPage *self)
 {
   const gboolean presenting = studio_presentation_is_on (self->presentation);
   studio_start_cover_update (&self->start_cover, presenting);
+  studio_run_banners_set_presenting (self->run_bars, presenting);
   studio_panes_set_available (self->panes, STUDIO_PANE_START, !presenting);
   studio_panes_set_available (self->panes, STUDIO_PANE_END, !presenting && !studio_document_is_empty (self->document));
   gtk_widget_set_visible (GTK_WIDGET (self->status_line), !presenting);

@@ -25,7 +25,7 @@ struct _StudioRunBanners
   GtkWidget *time_bar, *time_icon, *time_label, *now_button, *branch_button;
   GtkWidget *restart_button, *show_button, *slower_button, *batch_button, *skip_button, *attach_button,
       *continue_button;
-  gboolean narrow;
+  gboolean narrow, presenting;
   gboolean late; /* the end bar reports that no step arrives */
   guint hide;    /* a timeout until the second click of a double click has passed */
 };
@@ -34,6 +34,8 @@ G_DEFINE_FINAL_TYPE (StudioRunBanners, studio_run_banners, GTK_TYPE_WIDGET)
 
 /* ---- display --------------------------------------------------------------------- */
 
+/* A run that fails takes the keyboard from nothing that is edited: Enter activates Continue in a presentation, or if nothing
+ * has the focus. */
 static gboolean
 focus_continue_cb (gpointer data)
 {
@@ -45,8 +47,7 @@ focus_continue_cb (gpointer data)
                       : gtk_widget_get_visible (self->attach_button) ? self->attach_button
                       : gtk_widget_get_visible (self->slower_button) ? self->slower_button
                                                                      : self->continue_button;
-  /* Enter activates Continue, unless the focus is in a text field. */
-  if (root != NULL && (focus == NULL || !GTK_IS_EDITABLE (focus)))
+  if (root != NULL && (focus == NULL || (self->presenting && !GTK_IS_EDITABLE (focus))))
     gtk_widget_grab_focus (button);
   g_object_unref (self);
   return G_SOURCE_REMOVE;
@@ -100,7 +101,7 @@ offer_batch (StudioRunBanners *self, gint64 batch)
   g_autofree char *label = g_strdup_printf (_ ("Use _Batch %d"), (int)batch);
   g_autofree char *target = g_strdup_printf ("%d", (int)batch);
   gtk_button_set_label (GTK_BUTTON (self->batch_button), label);
-  gtk_widget_set_tooltip_text (self->batch_button, _ ("Sets the batch size of the graph and trains (Enter)"));
+  gtk_widget_set_tooltip_text (self->batch_button, _ ("Sets the batch size of the graph and trains"));
   gtk_actionable_set_action_target (GTK_ACTIONABLE (self->batch_button), "s", target);
   gtk_actionable_set_action_name (GTK_ACTIONABLE (self->batch_button), "win.use-batch");
 }
@@ -155,15 +156,15 @@ show_buttons (StudioRunBanners *self, StudioRunState state)
   gboolean slower = state == STUDIO_RUN_FAILED && isfinite (rate)
                     && g_strcmp0 (studio_run_get_problem_code (self->run), "NAN") == 0;
   g_autofree char *step = studio_format_count ((double)studio_run_get_checkpoint_step (self->run));
-  g_autofree char *from = saved ? g_strdup_printf (_ ("Continue from the checkpoint of step %s (Enter)"), step)
-                                : g_strdup (_ ("No checkpoint yet: start from the beginning (Enter)"));
+  g_autofree char *from = saved ? g_strdup_printf (_ ("Continue from the checkpoint of step %s"), step)
+                                : g_strdup (_ ("No checkpoint yet: start from the beginning"));
   g_autofree char *number = g_strdup_printf ("%.4g", rate);
   g_autofree char *at
       = g_strdup_printf (saved ? _ ("Continue at Learning Rate _%s") : _ ("Start Again at Learning Rate _%s"), number);
   gtk_widget_set_tooltip_text (self->continue_button, from);
   gtk_button_set_label (GTK_BUTTON (self->continue_button), saved ? _ ("_Continue") : _ ("_Start Again"));
   gtk_button_set_label (GTK_BUTTON (self->slower_button), at);
-  gtk_widget_set_tooltip_text (self->slower_button, _ ("A tenth of the rate at which training diverged (Enter)"));
+  gtk_widget_set_tooltip_text (self->slower_button, _ ("A tenth of the rate at which training diverged"));
   gtk_widget_set_visible (self->slower_button, slower);
   const gboolean attachable = studio_run_get_attachable (self->run) != NULL;
   const gboolean is_broken = show_skip (self, state);
@@ -297,6 +298,12 @@ studio_run_banners_set_narrow (StudioRunBanners *self, gboolean narrow)
   self->narrow = narrow;
   gtk_widget_set_visible (self->time_icon, !narrow);
   show_time (self);
+}
+
+void
+studio_run_banners_set_presenting (StudioRunBanners *self, gboolean presenting)
+{
+  self->presenting = presenting;
 }
 
 void

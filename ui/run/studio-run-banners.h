@@ -19,3 +19,5 @@ StudioRunBanners *studio_run_banners_new (StudioDocument *document, StudioRun *r
 void studio_run_banners_update_version (StudioRunBanners *self);
 /* Puts the buttons below the text if there is no space for both in one line. */
 void studio_run_banners_set_narrow (StudioRunBanners *self, gboolean narrow);
+/* In a presentation a failed run gives the focus to its remedy, which Enter activates. */
+void studio_run_banners_set_presenting (StudioRunBanners *self, gboolean presenting);
