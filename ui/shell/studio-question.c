@@ -9,13 +9,27 @@ struct _StudioQuestions
   GtkWindow *dialog; /* weak */
 };
 
+/* libadwaita (1.7 still does) has two headings, of which the large one is shown if it fits into a line, and measures each for
+ * the least size of the other: GTK 4.18 warns about a widget that needs more than it is measured for. So both are small. */
+static void
+fit_headings (AdwMessageDialog *dialog)
+{
+  GObject *large = gtk_widget_get_template_child (GTK_WIDGET (dialog), ADW_TYPE_MESSAGE_DIALOG, "heading_label");
+  GObject *small = gtk_widget_get_template_child (GTK_WIDGET (dialog), ADW_TYPE_MESSAGE_DIALOG, "heading_label_small");
+  if (!GTK_IS_LABEL (large) || !GTK_IS_LABEL (small))
+    return;
+  g_auto (GStrv) classes = gtk_widget_get_css_classes (GTK_WIDGET (small));
+  g_object_set (large, "wrap", TRUE, "wrap-mode", gtk_label_get_wrap_mode (GTK_LABEL (small)), "css-classes", classes, NULL);
+}
+
 AdwMessageDialog *
 studio_question_new (GtkWindow *parent, const char *heading, const char *body)
 {
-  GtkWidget *dialog = adw_message_dialog_new (parent, heading, body);
-  adw_message_dialog_add_response (ADW_MESSAGE_DIALOG (dialog), "cancel", _ ("_Cancel"));
-  adw_message_dialog_set_close_response (ADW_MESSAGE_DIALOG (dialog), "cancel");
-  return ADW_MESSAGE_DIALOG (dialog);
+  AdwMessageDialog *dialog = ADW_MESSAGE_DIALOG (adw_message_dialog_new (parent, heading, body));
+  fit_headings (dialog);
+  adw_message_dialog_add_response (dialog, "cancel", _ ("_Cancel"));
+  adw_message_dialog_set_close_response (dialog, "cancel");
+  return dialog;
 }
 
 StudioQuestions *
