@@ -420,6 +420,20 @@ run_unlike (const char *const *first, const char *const *second, int *status)
   return said;
 }
 
+/* FALSE: this mpirun crashes if it is given two programs, as that of Open MPI 5.0.7 does. */
+static gboolean
+starts_two_programs (void)
+{
+  const char *words[]
+      = { "mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "1", "true", ":", "-np", "1", "true", NULL };
+  int status;
+
+  return g_spawn_sync (NULL, (char **)words, NULL,
+                       G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL | G_SPAWN_STDERR_TO_DEV_NULL, NULL, NULL, NULL,
+                       NULL, &status, NULL)
+         && g_spawn_check_wait_status (status, NULL);
+}
+
 /* A difference in one rank's options or files is reported before the first step; a timeout of one rank alone ends
  * before. */
 static void
@@ -430,6 +444,11 @@ test_unlike (void)
 
   if (!cli_has_mpi ())
     return;
+  if (!starts_two_programs ())
+    {
+      g_test_skip ("This mpirun cannot start two programs.");
+      return;
+    }
   g_autofree char *patience
       = run_unlike ((const char *[]){ path, "--timeout", "0.01", NULL }, (const char *[]){ path, NULL }, &status);
 

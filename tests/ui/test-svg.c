@@ -122,6 +122,27 @@ test_same_picture (void)
   cairo_surface_destroy (b);
 }
 
+/* Cairo 1.16 writes the colour of glyphs as a style, 1.18 as properties. */
+static void
+test_colours (void)
+{
+  static const char *const colours[]
+      = { "style=\"fill:rgb(100%,0%,0%);fill-opacity:1;\"", "fill=\"rgb(100%, 0%, 0%)\" fill-opacity=\"1\"" };
+  for (guint i = 0; i < G_N_ELEMENTS (colours); i++)
+    {
+      g_autofree char *text = g_strdup_printf (
+          "<svg xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" width=\"9\" "
+          "height=\"9\">"
+          "<defs><g><g id=\"glyph\"><path d=\"M 0 0 L 1 0 L 1 1 Z \"/></g></g></defs>"
+          "<g %s><use xlink:href=\"#glyph\" x=\"1\" y=\"2\"/><use xlink:href=\"#glyph\" x=\"3\" y=\"2\"/></g></svg>",
+          colours[i]);
+      g_autoptr (GBytes) plain = g_bytes_new (text, strlen (text)), small = studio_svg_compact (plain);
+      const char *data = g_bytes_get_data (small, NULL);
+
+      g_assert_nonnull (g_strstr_len (data, g_bytes_get_size (small), colours[i]));
+    }
+}
+
 /* What has coordinates of its own stays as Cairo writes it, and so does what is no SVG. */
 static void
 test_left_alone (void)
@@ -137,6 +158,7 @@ TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/svg/same-picture", test_same_picture);
+  g_test_add_func ("/svg/colours", test_colours);
   g_test_add_func ("/svg/left-alone", test_left_alone);
   return g_test_run ();
 }

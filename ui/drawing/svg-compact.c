@@ -372,13 +372,38 @@ place_part (Compact *c, guint part, Point at)
   g_array_append_val (c->placed, placed);
 }
 
+/* The attributes of a group, which are the colour of its glyphs: a style, or since Cairo 1.18 the properties
+ * themselves. NULL: there are none, or others. */
+static const char *
+style_of (Compact *c, const Element *e)
+{
+  static const char *const properties[] = { "style", "fill", "fill-opacity", NULL };
+  g_autoptr (GString) text = g_string_new (NULL);
+  const char *style;
+
+  for (guint i = 0; i + 1 < e->attributes->len; i += 2)
+    {
+      g_autofree char *value = g_markup_escape_text (e->attributes->pdata[i + 1], -1);
+
+      if (!g_strv_contains (properties, e->attributes->pdata[i]) || strstr (value, "url(#") != NULL)
+        return NULL;
+      g_string_append_printf (text, " %s=\"%s\"", (char *)e->attributes->pdata[i], value);
+    }
+  if (text->len == 0)
+    return NULL;
+  if (!g_hash_table_contains (c->styles, text->str))
+    g_hash_table_add (c->styles, g_strdup (text->str));
+  g_hash_table_lookup_extended (c->styles, text->str, (gpointer *)&style, NULL);
+  return style;
+}
+
 /* A group of nothing but glyphs: each is a part. */
 static gboolean
 place_glyphs (Compact *c, const Element *e)
 {
-  const char *style = e->attributes->len == 2 && g_str_equal (e->name, "g") ? e->attributes->pdata[1] : NULL;
+  const char *style;
 
-  if (style == NULL || e->children->len == 0 || strstr (style, "url(#") != NULL)
+  if (!g_str_equal (e->name, "g") || e->children->len == 0)
     return FALSE;
   for (guint i = 0; i < e->children->len; i++)
     {
@@ -387,11 +412,9 @@ place_glyphs (Compact *c, const Element *e)
       if (!g_str_equal (use->name, "use") || get (use, "xlink:href") == NULL || use->attributes->len != 6)
         return FALSE;
     }
-  g_autofree char *escaped = g_markup_escape_text (style, -1),
-                  *attribute = g_strdup_printf (" %s=\"%s\"", (char *)e->attributes->pdata[0], escaped);
-  if (!g_hash_table_contains (c->styles, attribute))
-    g_hash_table_add (c->styles, g_strdup (attribute));
-  g_hash_table_lookup_extended (c->styles, attribute, (gpointer *)&style, NULL);
+  style = style_of (c, e);
+  if (style == NULL)
+    return FALSE;
   for (guint i = 0; i < e->children->len; i++)
     {
       const Element *use = e->children->pdata[i];
@@ -659,9 +682,9 @@ write_compact (Compact *c, const Element *root)
   for (guint i = 0; i < root->children->len; i++)
     {
       const Element *e = root->children->pdata[i];
-      /* Cairo encloses the drawing in a group. */
-      const gboolean encloses = g_str_equal (e->name, "g") && get (e, "style") == NULL && get (e, "clip-path") == NULL
-                                && get (e, "transform") == NULL;
+      /* Cairo until 1.16 encloses the drawing in a group. */
+      const gboolean encloses
+          = g_str_equal (e->name, "g") && e->attributes->len == 2 && g_str_equal (e->attributes->pdata[0], "id");
 
       if (g_str_equal (e->name, "defs"))
         for (guint k = 0; k < e->children->len; k++)
