@@ -374,6 +374,28 @@ test_handout (void)
   g_assert_false (g_file_test ("no.pdf", G_FILE_TEST_EXISTS));
 }
 
+/* A built-in lesson is printed in the user's language, its own texts and those of the page; the teacher's copy has no
+ * lines. */
+static void
+test_handout_in_german (void)
+{
+  static const char *const parts[] = { "<html lang=\"de\">",
+                                       "<h1>Wozu eine Aktivierung nötig ist</h1>",
+                                       "2. Ohne Aktivierung",
+                                       "☐ der Graph hat kein relu",
+                                       "<i>Tipp:</i>",
+                                       "für Lehrende, mit Antworten",
+                                       NULL };
+  g_autofree char *lesson = cli_example ("lessons/spirals.xml");
+
+  g_setenv ("LANGUAGE", "de", TRUE);
+  cli_expect (0, NULL, "export", lesson, "--to", "handout", "--answers", "-o", "de.html");
+  g_unsetenv ("LANGUAGE");
+  g_autofree char *html = read_file ("de.html", NULL);
+  expect_parts (html, parts);
+  g_assert_null (strstr (html, "class=\"rules\""));
+}
+
 /* Every example with a lesson or views. */
 static void
 test_handouts (void)
@@ -474,6 +496,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/report/parts", test_parts);
   g_test_add_func ("/report/table", test_table);
   g_test_add_func ("/report/handout", test_handout);
+  g_test_add_func ("/report/handout-in-german", test_handout_in_german);
   g_test_add_func ("/report/handouts", test_handouts);
   int status = g_test_run ();
   cli_leave ();
