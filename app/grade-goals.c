@@ -149,14 +149,16 @@ grade_goals (const GradeKey *key, const LoomHandIn *hand_in, const LoomGraph *gr
       for (guint k = 0; k < lesson->pages->len; k++)
         {
           const LoomLessonPage *page = lesson->pages->pdata[k];
-          const gboolean needs_answer = loom_goal_needs_answer (page->goal);
+          const char *right = loom_goal_answer (page->goal);
+          /* An open question is for the lecturer to read. */
+          const gboolean has_right_answer = right != NULL && right[0] != '\0';
 
           if (page->goal == NULL || loom_goal_needs_selection (page->goal))
             continue;
           state.answer = answer_to (hand_in, page, k + 1);
           row->goals++;
-          row->questions += needs_answer;
-          row->right += needs_answer && state.answer != NULL
+          row->questions += has_right_answer;
+          row->right += has_right_answer && state.answer != NULL
                         && loom_goal_reply (page->goal, state.answer) == LOOM_GOAL_REPLY_NONE;
           if (loom_goal_is_met (page->goal, graph, net, &state))
             row->met++;

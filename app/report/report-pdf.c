@@ -397,8 +397,10 @@ static void (*const setters[REPORT_N_KINDS]) (Setter *s, const ReportBlock *bloc
 
 #define BEGINNING 50.0 /* of a text or a table that follows a heading on the same page */
 
+#define TASKS 8 /* that are kept on a page */
+
 /* The height that block i needs with what must be on the same page: a heading and a line before a picture stay with
- * what follows. */
+ * what follows, a task with the next ones. */
 static double
 height_together (const Setter *s, guint i)
 {
@@ -408,6 +410,10 @@ height_together (const Setter *s, guint i)
 
   if (block->kind == REPORT_PICTURE)
     return block->height * picture_scale (block) + styles[REPORT_PICTURE].before;
+  if (block->kind == REPORT_TASK && next != NULL && next->kind == REPORT_TASK)
+    return MIN (own + height_together (s, i + 1), TASKS * own);
+  if (block->kind == REPORT_TASK)
+    return own;
   if (next == NULL || (block->kind != REPORT_HEADING && (next->kind != REPORT_PICTURE || block->text == NULL)))
     return i > 0 && ((ReportBlock *)s->page->blocks->pdata[i - 1])->kind == REPORT_HEADING ? BEGINNING : 0;
   return own + height_together (s, i + 1);

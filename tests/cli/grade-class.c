@@ -67,7 +67,7 @@ class_write_key (void)
              "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.03\" batch_size=\"64\" epochs=\"3\">\n"
              "<metric type=\"accuracy\" input=\"scores\" target=\"data.y\"/>\n</train>\n"
              "<lesson title=\"Spirals\"><page title=\"Train\" goal=\"step above 20, val_accuracy above 0.5\"/>\n"
-             "<page title=\"How many?\" goal=\"answer 32\"/>\n"
+             "<page title=\"How many?\" goal=\"answer 32\"/><page title=\"Why?\" goal=\"answer\"/>\n"
              "<page title=\"Look\" goal=\"selected hidden\"/></lesson>\n</graph>\n");
 }
 

@@ -251,6 +251,8 @@ test_class (void)
       g_assert_cmpstr (json_object_get_string_member (row, "compared"), ==, "bits");
       g_assert_cmpint (json_object_get_int_member (row, "checked"), ==, json_object_get_int_member (row, "steps"));
       g_assert_cmpint (json_object_get_int_member (row, "right"), ==, 1);
+      /* Only the lecturer can say whether an open one is. */
+      g_assert_cmpint (json_object_get_int_member (row, "questions"), ==, 1);
       if (i > 0 && i + 1 < N_HONEST)
         g_assert_cmpstr (found, ==, "");
     }
