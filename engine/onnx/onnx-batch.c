@@ -215,23 +215,11 @@ typedef struct
   int axis, to; /* B's in both */
 } Read;
 
-static const char *
-attribute_of (const OnnxNode *node, const char *name)
-{
-  for (guint i = 0; i + 1 < node->attributes->len; i += 2)
-    if (g_str_equal (node->attributes->pdata[i], name))
-      return node->attributes->pdata[i + 1];
-  for (const LoomParamSpec *p = node->op->params; p != NULL && p->name != NULL; p++)
-    if (g_str_equal (p->name, name))
-      return p->def;
-  return NULL;
-}
-
 /* TRUE if the attribute names B's axis, or all. */
 static gboolean
 names_axis (const Read *r, const char *attribute)
 {
-  const char *text = attribute_of (r->node, attribute);
+  const char *text = onnx_node_get (r->node, attribute);
   g_auto (GStrv) part = g_strsplit (text != NULL ? text : "", ",", -1);
   gboolean names = part[0] == NULL;
 
@@ -314,7 +302,7 @@ apart_by_product (const Read *r)
 static gboolean
 apart_by_features (const Read *r)
 {
-  g_auto (GStrv) sizes = g_strsplit (attribute_of (r->node, "normalized_shape"), ",", -1);
+  g_auto (GStrv) sizes = g_strsplit (onnx_node_get (r->node, "normalized_shape"), ",", -1);
 
   return r->i == 0 && r->axis < r->shape->rank - MAX ((int)g_strv_length (sizes), 1);
 }
@@ -336,7 +324,7 @@ apart_by_image (const Read *r)
 static gboolean
 apart_by_pad (const Read *r)
 {
-  g_auto (GStrv) pad = g_strsplit (attribute_of (r->node, "pad"), ",", -1);
+  g_auto (GStrv) pad = g_strsplit (onnx_node_get (r->node, "pad"), ",", -1);
   const guint at = 2 * (guint)(r->shape->rank - 1 - r->axis);
 
   return g_strv_length (pad) <= at || (g_str_equal (pad[at], "0") && g_strcmp0 (pad[at + 1], "0") == 0);
@@ -346,7 +334,7 @@ apart_by_pad (const Read *r)
 static gboolean
 apart_by_letters (const Read *r)
 {
-  const char *equation = attribute_of (r->node, "equation"), *arrow = strstr (equation, "->");
+  const char *equation = onnx_node_get (r->node, "equation"), *arrow = strstr (equation, "->");
 
   if (arrow == NULL || strpbrk (equation, ". ") != NULL)
     return FALSE;
@@ -361,7 +349,7 @@ apart_by_letters (const Read *r)
 static gboolean
 apart_by_step (const Read *r)
 {
-  const gboolean first = g_strcmp0 (attribute_of (r->node, "batch_first"), "true") == 0;
+  const gboolean first = g_strcmp0 (onnx_node_get (r->node, "batch_first"), "true") == 0;
 
   return r->shape->rank == 1 || (r->shape->rank == 3 && r->axis == (r->i == 0 && first ? 0 : 1));
 }
@@ -370,7 +358,7 @@ apart_by_step (const Read *r)
 static gboolean
 apart_by_loop (const Read *r)
 {
-  g_auto (GStrv) sequence = g_strsplit (attribute_of (r->node, "sequence"), ",", -1);
+  g_auto (GStrv) sequence = g_strsplit (onnx_node_get (r->node, "sequence"), ",", -1);
 
   return !g_strv_contains ((const char *const *)sequence, r->node->ports[r->i]) || !names_axis (r, "axis");
 }

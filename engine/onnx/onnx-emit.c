@@ -85,6 +85,18 @@ onnx_node_set (OnnxNode *node, const char *name, const char *value)
   g_ptr_array_add (node->attributes, g_steal_pointer (&text));
 }
 
+const char *
+onnx_node_get (const OnnxNode *node, const char *name)
+{
+  for (guint i = 0; i + 1 < node->attributes->len; i += 2)
+    if (g_str_equal (node->attributes->pdata[i], name))
+      return node->attributes->pdata[i + 1];
+  for (const LoomParamSpec *p = node->op->params; p != NULL && p->name != NULL; p++)
+    if (g_str_equal (p->name, name))
+      return p->def;
+  return NULL;
+}
+
 /* ---- faults ----------------------------------------------------------- */
 
 /* "“relu_4”"; for a node without a name, its first output. */

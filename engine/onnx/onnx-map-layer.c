@@ -43,12 +43,15 @@ read_kernel (OnnxCtx *c, const OnnxWire *x, const OnnxWire *w, OnnxWindow *windo
 gboolean
 onnx_is_zero (OnnxCtx *c, const char *name)
 {
+  static const char *const moves[] = { "Expand", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze", NULL };
   const OnnxValue *value = onnx_reach (c, name);
-  gboolean zero = value != NULL && value->constant != NULL && !value->is_weight;
+  gboolean zero;
 
-  if (value != NULL && value->constant == NULL && value->producer != NULL
-      && g_str_equal (value->producer->op_type, "Expand"))
-    return onnx_is_zero (c, value->producer->input[0]);
+  /* Each node follows those that it reads from, so there is an end. */
+  while (value != NULL && value->constant == NULL && value->producer != NULL && value->producer->n_input > 0
+         && g_strv_contains (moves, value->producer->op_type))
+    value = onnx_reach (c, value->producer->input[0]);
+  zero = value != NULL && value->constant != NULL && !value->is_weight;
   for (gint64 i = 0; zero && i < value->constant->count; i++)
     zero = loom_tensor_get (value->constant, i) == 0;
   return zero;

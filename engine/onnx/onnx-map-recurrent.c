@@ -179,18 +179,21 @@ onnx_recurrent_part (OnnxCtx *c, const OnnxRecurrent *r, guint i, guint directio
     return (OnnxPart){ 0 };
   if (t != NULL && loom_dtype_is_float (t->dtype))
     return (OnnxPart){ .tensor = cut (t, direction, r->hidden, n, order) };
-  wire = onnx_emit (c, "select", ONNX_IN (onnx_in (c, i)), "dim", "0", "index", onnx_text (c, "%u", direction), NULL);
+  const OnnxWire *whole = onnx_in (c, i), *weight;
+  const guint n_nodes = c->all->nodes->len;
+  wire = onnx_emit (c, "select", ONNX_IN (whole), "dim", "0", "index", onnx_text (c, "%u", direction), NULL);
   for (guint k = 1; k < n; k++)
     in_order = in_order && order[k] == order[0] + k;
-  if (in_order && order[0] == 0 && loom_dim_equal (wire->type.shape.dim[0], loom_dim (n * r->hidden)))
-    return (OnnxPart){ .wire = wire };
   for (guint k = 0; k < n && !in_order; k++)
     pieces[k] = onnx_slice (c, wire, 0, order[k] * r->hidden, (order[k] + 1) * r->hidden, 1);
-  if (in_order)
-    wire = onnx_slice (c, wire, 0, order[0] * r->hidden, (order[0] + n) * r->hidden, 1);
-  else
+  if (!in_order)
     wire = onnx_emit (c, "concat", n, pieces, "dim", "0", NULL);
-  return (OnnxPart){ .wire = wire };
+  else if (order[0] > 0 || !loom_dim_equal (wire->type.shape.dim[0], loom_dim (n * r->hidden)))
+    wire = onnx_slice (c, wire, 0, order[0] * r->hidden, (order[0] + n) * r->hidden, 1);
+  weight = onnx_rows_source (wire);
+  if (weight != wire)
+    g_ptr_array_set_size (c->all->nodes, (int)n_nodes);
+  return (OnnxPart){ .wire = weight };
 }
 
 void
@@ -275,6 +278,21 @@ swapped (OnnxCtx *c, const OnnxRecurrent *r, const OnnxWire *x)
   return r->batch_first ? onnx_permute (c, x, (gint64[]){ 1, 0, 2 }) : x;
 }
 
+/* The weight of this name in the state dict, which two calls of a layer share; NULL: it has other numbers. */
+static const OnnxWire *
+named_weight (OnnxCtx *c, const char *name, LoomTensor *tensor)
+{
+  OnnxValue *value = onnx_declare (c->all, name);
+
+  if (value->constant == NULL && value->producer == NULL)
+    {
+      value->constant = loom_tensor_ref (tensor);
+      value->is_weight = TRUE;
+    }
+  return value->constant != NULL && loom_tensor_equal_bits (value->constant, tensor) ? onnx_value_weight (c, value)
+                                                                                     : NULL;
+}
+
 static void
 put_layer (OnnxCtx *c, const OnnxRecurrent *r)
 {
@@ -302,6 +320,10 @@ put_layer (OnnxCtx *c, const OnnxRecurrent *r)
         OnnxPart part
             = onnx_recurrent_part (c, r, ONNX_RNN_W + MIN (k, 2), d, r->gates, order_of (r) + (k == 3 ? r->gates : 0));
 
+        g_autofree char *name = part.tensor != NULL ? onnx_called_recurrent (c->all, c->node, port) : NULL;
+
+        if (name != NULL)
+          part.wire = named_weight (c, name, part.tensor);
         if (part.wire != NULL)
           in[port_of (op, port)] = part.wire;
         parts[n_parts].port = port;
@@ -314,10 +336,8 @@ put_layer (OnnxCtx *c, const OnnxRecurrent *r)
                    r->gates == 1 && acts_as (r, 0, "Relu") ? "relu" : NULL, NULL);
   for (guint k = 0; k < n_parts; k++)
     {
-      g_autofree char *name = onnx_called_recurrent (c->all, c->node, parts[k].port);
-
-      if (parts[k].part.tensor != NULL)
-        onnx_add_weight (c, y->node, parts[k].port, parts[k].part.tensor, name);
+      if (parts[k].part.wire == NULL && parts[k].part.tensor != NULL)
+        onnx_add_weight (c, y->node, parts[k].port, parts[k].part.tensor, NULL);
       onnx_recurrent_clear (&parts[k].part);
     }
   if (c->failed)

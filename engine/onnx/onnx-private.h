@@ -315,6 +315,10 @@ void onnx_note_random (const OnnxImport *all);
 /* Notes once that the model dropped elements when it was exported. */
 void onnx_note_training (const OnnxImport *all);
 
+/* ---- onnx-rows.c ------------------------------------------------------ */
+/* The tensor of which a wire is all rows in order, cut into blocks and joined again; else the wire. */
+const OnnxWire *onnx_rows_source (const OnnxWire *wire);
+
 /* ---- onnx-modules.c --------------------------------------------------- */
 /* The operator of nodes that are instances of a module. */
 extern const LoomOp onnx_instance;
@@ -376,6 +380,8 @@ void onnx_infer (OnnxCtx *c, OnnxNode *node);
 OnnxNode *onnx_node_new (OnnxImport *all, const LoomOp *op, const char *wanted_id);
 void onnx_node_free (OnnxNode *node);
 void onnx_node_set (OnnxNode *node, const char *name, const char *value);
+/* The value of an attribute, or the operator's default; NULL if it has none. */
+const char *onnx_node_get (const OnnxNode *node, const char *name);
 
 /* The functions below do nothing after a failure, and return placeholder wires. */
 #define ONNX_IN(...)                                                                                                   \
@@ -450,6 +456,7 @@ const OnnxWire *onnx_value_wire (OnnxCtx *c, OnnxValue *value);
 int onnx_elem_type (OnnxCtx *c, guint i);
 /* For a port that may be a weight: a weight of the model becomes the node's own. */
 const OnnxWire *onnx_weight (OnnxCtx *c, guint i);
+const OnnxWire *onnx_value_weight (OnnxCtx *c, OnnxValue *value);
 /* A value that is known during the import; NULL (without a fault) if it is not, or missing. */
 const LoomTensor *onnx_const_or_null (OnnxCtx *c, guint i);
 const LoomTensor *onnx_const (OnnxCtx *c, guint i, const char *what);

@@ -251,19 +251,24 @@ onnx_in (OnnxCtx *c, guint i)
 }
 
 const OnnxWire *
-onnx_weight (OnnxCtx *c, guint i)
+onnx_value_weight (OnnxCtx *c, OnnxValue *value)
 {
-  OnnxValue *value = c->failed ? NULL : input_value (c, i);
   OnnxWire *wire;
 
-  if (value == NULL)
-    return &failed_wire;
   if (value->wire != NULL || value->constant == NULL || !loom_dtype_is_float (value->constant->dtype))
-    return onnx_in (c, i);
+    return onnx_value_wire (c, value);
   wire = g_new0 (OnnxWire, 1);
   *wire = (OnnxWire){ .port = "out", .type = { LOOM_F32, loom_tensor_shape (value->constant) }, .own = value };
   g_ptr_array_add (c->all->wires, wire);
   return wire;
+}
+
+const OnnxWire *
+onnx_weight (OnnxCtx *c, guint i)
+{
+  OnnxValue *value = c->failed ? NULL : input_value (c, i);
+
+  return value != NULL ? onnx_value_weight (c, value) : &failed_wire;
 }
 
 const LoomTensor *

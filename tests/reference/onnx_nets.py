@@ -202,6 +202,17 @@ class Recurrent(nn.Module):
         return self.head(y), h
 
 
+class Twice(nn.Module):
+    """Layers that are called twice, each with the weights of one."""
+
+    def __init__(self):
+        super().__init__()
+        self.gru, self.lstm = nn.GRU(4, 4, batch_first=True), nn.LSTM(4, 4, batch_first=True)
+
+    def forward(self, x):
+        return self.lstm(self.lstm(self.gru(self.gru(x)[0])[0])[0])[0][:, -1]
+
+
 class Translator(nn.Module):
     """Encoder and decoder with their masks, and a norm that newer operator sets have."""
 
@@ -461,6 +472,7 @@ MODELS = {
     "lstm": (lambda: Recurrent(nn.LSTM), lambda n: torch.randn(n, 6, 4)),
     "gru": (lambda: Recurrent(nn.GRU), lambda n: torch.randn(n, 6, 4)),
     "rnn": (lambda: Recurrent(nn.RNN), lambda n: torch.randn(n, 6, 4)),
+    "twice": (Twice, lambda n: torch.randn(n, 6, 4)),
     "translator": (Translator, lambda n: torch.randn(n, 5, 8)),
     "grouped": (Grouped, lambda n: torch.randn(n, 5, 8)),
     "packed": (Packed, lambda n: torch.randn(n, 5, 8)),
