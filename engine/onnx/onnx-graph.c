@@ -11,12 +11,19 @@
  * points. */
 #define COLUMNS 16
 
-/* An id has letters, digits, underscores and hyphens; names are such as "/layer1/conv/Conv". */
+#define MAX_ID     60
+#define ID_LETTERS G_CSET_a_2_z G_CSET_A_2_Z G_CSET_DIGITS "_-"
+
+/* An id has letters, digits, underscores and hyphens; names are such as "/layer1/conv/Conv". One that is an id, such as
+ * "_u", stays, because the names of weights are made of them. */
 static char *
 clean_name (const char *name)
 {
   GString *s = g_string_new (NULL);
 
+  if (g_ascii_isalnum (name[strspn (name, "_")]) && strlen (name) <= MAX_ID
+      && strspn (name, ID_LETTERS) == strlen (name))
+    return g_string_free (g_string_assign (s, name), FALSE);
   for (const char *p = name; *p; p++)
     {
       if (g_ascii_isalnum (*p) || (*p == '-' && s->len > 0))
@@ -26,8 +33,8 @@ clean_name (const char *name)
     }
   while (s->len > 0 && s->str[s->len - 1] == '_')
     g_string_truncate (s, s->len - 1);
-  if (s->len > 60)
-    g_string_truncate (s, 60);
+  if (s->len > MAX_ID)
+    g_string_truncate (s, MAX_ID);
   if (s->len == 0)
     g_string_append (s, "node");
   return g_string_free (s, FALSE);

@@ -417,6 +417,7 @@ onnx_map_nodes (OnnxImport *all, const Onnx__GraphProto *graph)
     {
       untie (all, nodes->pdata[i]);
       onnx_claim_originals (all, nodes->pdata[i]);
+      onnx_restore_bias (all, nodes->pdata[i]);
     }
   for (guint i = 0; i < nodes->len; i++)
     if (((const Onnx__NodeProto *)nodes->pdata[i])->op_type != NULL)

@@ -401,6 +401,52 @@ onnx_claim_originals (OnnxImport *all, const Onnx__NodeProto *node)
     }
 }
 
+/* PyTorch's exporter leaves out biases that are zeros, as in a network that was not trained yet. */
+void
+onnx_restore_bias (OnnxImport *all, Onnx__NodeProto *node)
+{
+  static const struct
+  {
+    const char *op, *calls[5];
+  } layers[] = { { "Conv", { "conv1d", "conv2d", "conv3d", "convolution" } },
+                 { "ConvTranspose", { "convolution", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d" } },
+                 { "Gemm", { "linear" } } };
+  const Onnx__AttributeProto *a;
+  const char *target = NULL;
+  OnnxValue *bias, *weight = node->n_input == 2 ? onnx_value_of (all, node->input[1]) : NULL;
+  gint64 n;
+
+  if (weight == NULL || weight->constant == NULL || weight->constant->rank < 2)
+    return;
+  for (guint i = 0; i < G_N_ELEMENTS (layers); i++)
+    for (guint k = 0; g_strcmp0 (node->op_type, layers[i].op) == 0 && target == NULL && layers[i].calls[k] != NULL; k++)
+      {
+        g_autofree char *name = onnx_call_argument (node, layers[i].calls[k], 2);
+
+        target = name != NULL && *name == '%' ? g_hash_table_lookup (all->targets, name + 1) : NULL;
+      }
+  if (target == NULL || !is_lost (all, target))
+    return;
+  a = onnx_attribute (node, g_str_equal (node->op_type, "Gemm") ? "transB" : "group");
+  if (g_str_equal (node->op_type, "Gemm"))
+    n = weight->constant->dim[a != NULL && a->i != 0 ? 0 : 1];
+  else if (g_str_equal (node->op_type, "Conv"))
+    n = weight->constant->dim[0];
+  else if (__builtin_mul_overflow (weight->constant->dim[1], a != NULL ? a->i : 1, &n))
+    return;
+  bias = onnx_declare (all, target);
+  bias->constant = loom_tensor_new (weight->constant->dtype, 1, &n, NULL);
+  if (bias->constant == NULL)
+    return;
+  bias->is_weight = TRUE;
+  bias->elem_type = weight->elem_type;
+  g_hash_table_insert (all->uses, g_strdup (target), GUINT_TO_POINTER (1));
+  /* The model was unpacked with malloc(). */
+  node->input = realloc (node->input, 3 * sizeof *node->input);
+  node->input[2] = strdup (target);
+  node->n_input = 3;
+}
+
 /* "a, b, c and 4 more" of the names. (transfer full) */
 static char *
 list_names (const GPtrArray *names)

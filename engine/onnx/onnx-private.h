@@ -308,6 +308,8 @@ const char *onnx_called_weight (OnnxImport *all, const Onnx__NodeProto *node, co
 char *onnx_called_recurrent (const OnnxImport *all, const Onnx__NodeProto *node, const char *port);
 /* Finds of which weights the node's tables are copies that the exporter made. */
 void onnx_claim_originals (OnnxImport *all, const Onnx__NodeProto *node);
+/* Gives a layer its bias of zeros again that the exporter left out. */
+void onnx_restore_bias (OnnxImport *all, Onnx__NodeProto *node);
 /* Adds sentences about weights of the state dict that are not in the model. */
 void onnx_note_lost (const OnnxImport *all, GPtrArray *notes);
 /* Notes nodes that draw random numbers, once it is known which are written. */

@@ -41,6 +41,15 @@ read_model (const char *name)
   return read;
 }
 
+static gboolean
+has_weight (const LoomOnnx *read, const char *name)
+{
+  for (guint i = 0; i < read->weights->len; i++)
+    if (g_str_equal (((LoomNamedTensor *)read->weights->pdata[i])->name, name))
+      return TRUE;
+  return FALSE;
+}
+
 /* The current exporter stores a transposed copy of the embedding, the older one transposes it. */
 static void
 test_tied (void)
@@ -264,14 +273,8 @@ test_names (void)
 
   g_assert_cmpuint (read->weights->len, ==, G_N_ELEMENTS (names));
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
-    {
-      gboolean found = FALSE;
-
-      for (guint k = 0; k < read->weights->len; k++)
-        found = found || g_str_equal (((LoomNamedTensor *)read->weights->pdata[k])->name, names[i]);
-      if (!found)
-        g_error ("no weight is named %s:\n%s", names[i], xml);
-    }
+    if (!has_weight (read, names[i]))
+      g_error ("no weight is named %s:\n%s", names[i], xml);
   for (guint i = 0; i < 2; i++)
     {
       const LoomOnnxPort *port = read->outputs->pdata[i];
@@ -293,13 +296,24 @@ test_recurrent (void)
   for (guint i = 0; i < 16; i++)
     {
       g_autofree char *name = g_strdup_printf ("rnn.%s_l%u%s", parts[i % 4], i / 8, i / 4 % 2 == 1 ? "_reverse" : "");
-      gboolean found = FALSE;
 
-      for (guint k = 0; k < read->weights->len; k++)
-        found = found || g_str_equal (((LoomNamedTensor *)read->weights->pdata[k])->name, name);
-      if (!found)
+      if (!has_weight (read, name))
         g_error ("no weight is named %s", name);
     }
+}
+
+/* Biases of zeros, which the exporter leaves out, are trained, and are in checkpoints. */
+static void
+test_fresh (void)
+{
+  static const char *const names[]
+      = { "conv.weight", "conv.bias", "up.weight", "up.bias", "head.weight", "head.bias", "_means" };
+  g_autoptr (LoomOnnx) read = read_model ("fresh-dynamo");
+
+  g_assert_cmpuint (read->weights->len, ==, G_N_ELEMENTS (names));
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    if (!has_weight (read, names[i]))
+      g_error ("no weight is named %s", names[i]);
 }
 
 /* Layers that are called twice have one weight of each name. Without optimisation nodes turn the order of gates, and
@@ -353,11 +367,8 @@ static void
 test_indexed (void)
 {
   g_autoptr (LoomOnnx) read = read_model ("indexed-plain");
-  gboolean found = FALSE;
 
-  for (guint i = 0; i < read->weights->len; i++)
-    found = found || g_str_equal (((LoomNamedTensor *)read->weights->pdata[i])->name, "apart");
-  g_assert_true (found);
+  g_assert_true (has_weight (read, "apart"));
 }
 
 /* The default export folds batch norm, although the calls of nodes still name its weights. */
@@ -459,6 +470,7 @@ TEST_FILE (argc, argv)
                                         "indexed-plain",
                                         "padded-dynamo",
                                         "tied-plain",
+                                        "fresh-dynamo",
                                         "twice-dynamo",
                                         "twice-plain",
                                         "sklearn-logistic",
@@ -488,6 +500,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/onnx-exports/indexed", test_indexed);
   g_test_add_func ("/onnx-exports/names", test_names);
   g_test_add_func ("/onnx-exports/recurrent", test_recurrent);
+  g_test_add_func ("/onnx-exports/fresh", test_fresh);
   g_test_add_func ("/onnx-exports/twice", test_twice);
   g_test_add_func ("/onnx-exports/dequantized", test_dequantized);
   g_test_add_func ("/onnx-exports/folded-norm", test_folded_norm);

@@ -27,7 +27,7 @@ TOLERANCE = 1e-5
 NAMES = ("pkg.torch.onnx.name_scopes", "pkg.torch.onnx.class_hierarchy", "pkg.torch.onnx.fx_node",
          "pkg.torch.export.ExportedProgram.graph_signature")
 STORED = ("blocks", "gpt", "mlp", "super-resolution", "unet", "lstm", "gru")
-STORED_NEW = ("names", "norms", "packed", "padded", "twice")
+STORED_NEW = ("fresh", "names", "norms", "packed", "padded", "twice")
 STORED_PLAIN = ("dropped", "mobilenet", "names", "norms", "masked", "tied", "indexed", "twice")
 STORED_FIXED = ("twice",)  # with a batch that the import opens
 # Name, whether it is the present one, and its options: from set 23 on attention and root-mean-square norms are operators;
