@@ -22,6 +22,9 @@ clear_source (gpointer data)
 void
 tensor_entry_free (TensorEntry *entry)
 {
+  if (entry == NULL)
+    return;
+  tensor_entry_free (entry->length);
   g_free (entry->name);
   g_free (entry->unread);
   g_free (entry);
@@ -48,6 +51,7 @@ tensor_file_new (const char *path)
   self->entries = g_ptr_array_new_with_free_func ((GDestroyNotify)tensor_entry_free);
   self->by_name = g_hash_table_new (g_str_hash, g_str_equal);
   self->metadata = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
+  self->members = g_ptr_array_new_with_free_func (g_free);
   self->shards = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_file_free);
   return self;
 }
@@ -66,6 +70,8 @@ loom_tensor_file_free (LoomTensorFile *self)
   g_free (self->prefix);
   g_free (self->absent);
   g_free (self->member);
+  g_free (self->wanted);
+  g_ptr_array_unref (self->members);
   g_free (self->path);
   g_free (self);
 }
@@ -232,12 +238,23 @@ read_any (LoomTensorFile *self, GBytes *bytes, GError **error)
   return other != NULL ? loom_file_refuse (self->path, error, "%s", other) : read_safetensors (self, bytes, error);
 }
 
-LoomTensorFile *
-loom_tensor_file_open_bytes (GBytes *bytes, const char *path, GError **error)
+static LoomTensorFile *
+open_bytes (GBytes *bytes, const char *path, const char *wanted, GError **error)
 {
   g_autoptr (LoomTensorFile) self = tensor_file_new (path);
 
-  return read_any (self, bytes, error) ? g_steal_pointer (&self) : NULL;
+  self->wanted = g_strdup (wanted);
+  if (!read_any (self, bytes, error))
+    return NULL;
+  return g_strcmp0 (self->wanted, self->member) == 0 || self->wanted == NULL || tensor_file_refuse_member (self, error)
+             ? g_steal_pointer (&self)
+             : NULL;
+}
+
+LoomTensorFile *
+loom_tensor_file_open_bytes (GBytes *bytes, const char *path, GError **error)
+{
+  return open_bytes (bytes, path, NULL, error);
 }
 
 LoomTensorFile *
@@ -246,8 +263,16 @@ loom_tensor_file_open (const char *path, GError **error)
   g_autoptr (LoomTensorFile) self = NULL;
   g_autoptr (GMappedFile) mapped = NULL;
   g_autoptr (GBytes) bytes = NULL;
+  g_autofree char *before = NULL;
+  const char *member;
 
   g_return_val_if_fail (path != NULL, NULL);
+
+  member = strrchr (path, '#');
+  if (member != NULL && !g_file_test (path, G_FILE_TEST_EXISTS))
+    path = before = g_strndup (path, (gsize)(member++ - path));
+  else
+    member = NULL;
 
   if (g_str_has_suffix (path, ".json") || loom_path_is_folder (path))
     {
@@ -258,7 +283,7 @@ loom_tensor_file_open (const char *path, GError **error)
   if (mapped == NULL)
     return NULL;
   bytes = g_mapped_file_get_bytes (mapped);
-  return loom_tensor_file_open_bytes (bytes, path, error);
+  return open_bytes (bytes, path, member, error);
 }
 
 /* ---- tensors ------------------------------------------------------------------- */
@@ -291,7 +316,9 @@ loom_tensor_file_type (const LoomTensorFile *self, guint i)
 {
   const TensorEntry *entry = get_entry (self, i);
 
-  return (LoomType){ .dtype = entry->encoding != NULL ? entry->encoding->dtype : LOOM_U8,
+  return (LoomType){ .dtype = entry->length != NULL     ? LOOM_F32
+                              : entry->encoding != NULL ? entry->encoding->dtype
+                                                        : LOOM_U8,
                      .shape = loom_shape (entry->rank, entry->dim) };
 }
 
@@ -371,18 +398,14 @@ copy_tensor (const TensorEntry *entry, const guint8 *data, const char *path, GEr
   return g_steal_pointer (&t);
 }
 
-LoomTensor *
-loom_tensor_file_tensor (LoomTensorFile *self, guint i, GError **error)
+static LoomTensor *
+read_entry (LoomTensorFile *self, const TensorEntry *entry, GError **error)
 {
-  const TensorEntry *entry;
   const guint8 *data;
   GBytes *bytes;
   gsize length;
   gint64 span;
 
-  g_return_val_if_fail (i < self->entries->len, NULL);
-
-  entry = get_entry (self, i);
   if (entry->encoding == NULL)
     {
       loom_file_refuse (self->path, error,
@@ -408,108 +431,17 @@ loom_tensor_file_tensor (LoomTensorFile *self, guint i, GError **error)
   return copy_tensor (entry, data, self->path, error);
 }
 
-/* ---- names ----------------------------------------------------------------------- */
-
-static gpointer
-look_up (const LoomTensorFile *self, const char *prefix, const char *name)
+LoomTensor *
+loom_tensor_file_tensor (LoomTensorFile *self, guint i, GError **error)
 {
-  g_autofree char *whole = NULL;
+  const TensorEntry *entry;
 
-  if (prefix == NULL)
-    return g_hash_table_lookup (self->by_name, name);
-  whole = g_strconcat (prefix, name, NULL);
-  return g_hash_table_lookup (self->by_name, whole);
-}
+  g_return_val_if_fail (i < self->entries->len, NULL);
 
-/* If several tensors are one, safetensors.torch.save_model writes it once, and the other names in the metadata: {alias:
- * name}. */
-int
-loom_tensor_file_find (const LoomTensorFile *self, const char *name)
-{
-  gpointer at = look_up (self, NULL, name);
-  const char *other;
-
-  if (at == NULL && self->prefix != NULL)
-    at = look_up (self, self->prefix, name);
-  if (at == NULL && self->absent != NULL && g_str_has_prefix (name, self->absent))
-    at = look_up (self, NULL, name + strlen (self->absent));
-  other = at == NULL ? loom_tensor_file_metadata (self, name) : NULL;
-  if (other != NULL)
-    at = look_up (self, NULL, other);
-  return (int)GPOINTER_TO_UINT (at) - 1;
-}
-
-static gboolean
-has_all (const LoomTensorFile *self, const char *prefix, const char *const *names, guint n)
-{
-  for (guint i = 0; i < n; i++)
-    if (look_up (self, prefix, names[i]) == NULL)
-      return FALSE;
-  return TRUE;
-}
-
-/* The same without a prefix that each of names has. */
-static gboolean
-has_all_without (const LoomTensorFile *self, const char *prefix, const char *const *names, guint n)
-{
-  for (guint i = 0; i < n; i++)
-    if (!g_str_has_prefix (names[i], prefix) || look_up (self, NULL, names[i] + strlen (prefix)) == NULL)
-      return FALSE;
-  return n > 0;
-}
-
-/* The file may lack a prefix ("model." of a network that wraps the one of the file) that all names have. */
-static const char *
-add_prefix (LoomTensorFile *self, const char *const *names, guint n)
-{
-  for (const char *dot = n > 0 ? strchr (names[0], '.') : NULL; dot != NULL; dot = strchr (dot + 1, '.'))
-    {
-      g_autofree char *prefix = g_strndup (names[0], (gsize)(dot + 1 - names[0]));
-
-      if (!has_all_without (self, prefix, names, n))
-        continue;
-      g_free (self->absent);
-      return self->absent = g_steal_pointer (&prefix);
-    }
-  return NULL;
-}
-
-const char *
-loom_tensor_file_strip_prefix (LoomTensorFile *self, const char *const *names, guint n)
-{
-  guint missing = 0;
-
-  while (missing < n && loom_tensor_file_find (self, names[missing]) >= 0)
-    missing++;
-  if (missing == n)
-    return NULL;
-  /* Whatever the prefix is, one of the file's names is that of the first missing weight with it. */
-  for (guint i = 0; i < self->entries->len; i++)
-    {
-      const char *whole = get_entry (self, i)->name;
-      const gsize a = strlen (whole), b = strlen (names[missing]);
-      g_autofree char *prefix = NULL;
-
-      if (a <= b || whole[a - b - 1] != '.' || strcmp (whole + a - b, names[missing]) != 0)
-        continue;
-      prefix = g_strndup (whole, a - b);
-      if (has_all (self, prefix, names, n))
-        {
-          g_free (self->prefix);
-          return self->prefix = g_steal_pointer (&prefix);
-        }
-    }
-  return add_prefix (self, names, n);
-}
-
-const char *
-loom_tensor_file_metadata (const LoomTensorFile *self, const char *key)
-{
-  return g_hash_table_lookup (self->metadata, key);
-}
-
-const char *
-loom_tensor_file_member (const LoomTensorFile *self)
-{
-  return self->member;
+  entry = get_entry (self, i);
+  if (entry->length == NULL)
+    return read_entry (self, entry, error);
+  g_autoptr (LoomTensor) direction = read_entry (self, entry, error);
+  g_autoptr (LoomTensor) length = direction != NULL ? read_entry (self, entry->length, error) : NULL;
+  return length != NULL ? tensor_of_norm (direction, length, error) : NULL;
 }

@@ -10,7 +10,8 @@
 
 typedef struct _LoomTensorFile LoomTensorFile;
 
-/* Errors: IO if the file cannot be read, DATA if it is damaged or of a format that is not read. */
+/* path: of a checkpoint with several sets of weights also FILE#MEMBER, "last.pth#state_dict_ema". Errors: IO if the
+ * file cannot be read, DATA if it is damaged or of a format that is not read. */
 LoomTensorFile *loom_tensor_file_open (const char *path, GError **error);
 /* The same from memory, without indices of shards. path: for errors. */
 LoomTensorFile *loom_tensor_file_open_bytes (GBytes *bytes, const char *path, GError **error);
@@ -38,5 +39,13 @@ const char *loom_tensor_file_metadata (const LoomTensorFile *self, const char *k
 const char *loom_tensor_file_strip_prefix (LoomTensorFile *self, const char *const *names, guint n);
 /* Where in a checkpoint the tensors are ("state_dict"); NULL: everywhere. */
 const char *loom_tensor_file_member (const LoomTensorFile *self);
+/* “model_ema”, “best”: other members with weights; NULL: there are none, or the caller chose. (transfer full) */
+char *loom_tensor_file_other_members (const LoomTensorFile *self);
+/* Computes the weights of these names that the file has as a direction and a length (weight_norm), of NAME.weight:
+ * NAME.weight_v and NAME.weight_g, or NAME.parametrizations.weight.original1 and original0. Returns their number. */
+guint loom_tensor_file_join_norms (LoomTensorFile *self, const char *const *names, guint n);
+/* Gives tensor i these sizes if both have the same but for sizes of 1 before them: a class token may be stored as [D]
+ * or as [1, 1, D]. FALSE: they differ. */
+gboolean loom_tensor_file_set_rank (LoomTensorFile *self, guint i, const LoomShape *shape);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomTensorFile, loom_tensor_file_free)

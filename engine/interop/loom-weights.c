@@ -17,10 +17,11 @@ describe (const LoomType *type, gboolean with_dtype)
 }
 
 LoomWeightFit
-loom_weight_fit (const LoomTensorFile *file, const char *name, const LoomType *want, guint *at, char **here,
-                 char **there)
+loom_weight_fit (LoomTensorFile *file, const char *name, const LoomType *want, guint *at, char **here, char **there)
 {
-  int found = loom_tensor_file_find (file, name);
+  const int found = loom_tensor_file_find (file, name);
+  if (found >= 0)
+    loom_tensor_file_set_rank (file, (guint)found, &want->shape);
   LoomType type = found >= 0 ? loom_tensor_file_type (file, (guint)found) : *want;
   gboolean same_kind = loom_dtype_is_float (type.dtype) == loom_dtype_is_float (want->dtype);
 
@@ -51,14 +52,24 @@ loom_weight_fit (const LoomTensorFile *file, const char *name, const LoomType *w
 char *
 loom_weights_fit_names (LoomTensorFile *file, const char *const *names, guint n)
 {
+  const guint n_norms = loom_tensor_file_join_norms (file, names, n);
   const char *prefix = loom_tensor_file_strip_prefix (file, names, n), *member = loom_tensor_file_member (file);
   const gboolean is_absent = prefix != NULL && g_str_has_prefix (names[0], prefix);
-  g_autofree char *where = member != NULL ? g_strdup_printf (" in “%s”", member) : g_strdup ("");
+  g_autofree char *others = loom_tensor_file_other_members (file);
+  GString *s = g_string_new (NULL);
 
-  if (prefix == NULL)
-    return member != NULL ? g_strconcat ("has its weights", where, NULL) : NULL;
-  return g_strdup_printf ("has its weights%s%s %s “%s” before each name", where, member != NULL ? "," : "",
-                          is_absent ? "without" : "with", prefix);
+  if (prefix != NULL || member != NULL)
+    g_string_append (s, "has its weights");
+  if (member != NULL)
+    g_string_append_printf (s, " in “%s”%s", member, prefix != NULL ? "," : "");
+  if (prefix != NULL)
+    g_string_append_printf (s, " %s “%s” before each name", is_absent ? "without" : "with", prefix);
+  if (others != NULL)
+    g_string_append_printf (s, "; FILE#NAME chooses another set: %s", others);
+  if (n_norms > 0)
+    g_string_append_printf (s, "%shas %u weight%s of weight_norm, of which the product is taken",
+                            s->len > 0 ? "; it " : "", n_norms, n_norms == 1 ? "" : "s");
+  return g_string_free (s, s->len == 0);
 }
 
 /* TRUE if one is "2 × 3" and the other "3 × 2". */

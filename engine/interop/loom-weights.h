@@ -13,10 +13,11 @@ typedef enum
   LOOM_WEIGHT_DIFFERS /* another shape, another kind of number, or a type that cannot be read */
 } LoomWeightFit;
 
-/* (out) at: the tensor's number in the file if it exists. (out) here, there: "3 × 4", with the type if the types
+/* A tensor that lacks sizes of 1 before the others, or has more of them, has those of the graph from then on.
+ * (out) at: the tensor's number in the file if it exists. (out) here, there: "3 × 4", with the type if the types
  * differ; there is NULL if the tensor is missing. All may be NULL. */
-LoomWeightFit loom_weight_fit (const LoomTensorFile *file, const char *name, const LoomType *want, guint *at,
-                               char **here, char **there);
+LoomWeightFit
+loom_weight_fit (LoomTensorFile *file, const char *name, const LoomType *want, guint *at, char **here, char **there);
 /* Leaves a prefix out of the file's names if all these weights are then found. Returns a sentence's predicate about
  * that, and about the member of a checkpoint that was read: "has its weights in “state_dict”, with “module.” before
  * each name"; NULL if there is nothing to say. (transfer full) */

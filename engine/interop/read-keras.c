@@ -141,11 +141,13 @@ old_name_of (const char *owner)
   g_auto (GStrv) part = g_strsplit (owner, "/", -1);
   const guint n = g_strv_length (part), first = n > 1 && g_str_equal (part[0], "model_weights");
 
+  /* An array that is in no folder has no layer. */
   return g_strdup (n - first > 1 && !g_str_has_suffix (part[n - 1], "_cell")
                            && !g_str_has_prefix (part[n - 1], "forward_")
                            && !g_str_has_prefix (part[n - 1], "backward_")
                        ? part[n - 1]
-                       : part[first]);
+                   : n > first ? part[first]
+                               : "");
 }
 
 /* ---- recurrent layers ---------------------------------------------------------------------- */

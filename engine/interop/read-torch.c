@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-
 #define MAX_DEPTH  64
 #define MAX_VISITS 10000000
 /* Bytes of names that dictionaries in dictionaries make; more than a model's by far. */
@@ -61,6 +60,48 @@ find_encoding (const char *name)
         return e;
     }
   return NULL;
+}
+
+/* Elements that no encoding has, and those of storages without a type, whose tensors have one. */
+static const struct
+{
+  const char *name;
+  guint bytes;
+  LoomDType part; /* of complex numbers: of the real and of the imaginary part */
+} other_storages[] = {
+  { "UntypedStorage", 1, LOOM_U8 },       { "ComplexHalfStorage", 4, LOOM_F16 },    { "complex32", 4, LOOM_F16 },
+  { "ComplexFloatStorage", 8, LOOM_F32 }, { "ComplexDoubleStorage", 16, LOOM_F64 }, { "QInt8Storage", 1, LOOM_U8 },
+  { "QUInt8Storage", 1, LOOM_U8 },        { "QInt32Storage", 4, LOOM_U8 },          { "QUInt4x2Storage", 1, LOOM_U8 },
+  { "QUInt2x4Storage", 1, LOOM_U8 },
+};
+
+static int
+find_other (const char *name)
+{
+  const char *word = strrchr (name, ' ') != NULL ? strrchr (name, ' ') + 1 : name;
+
+  for (guint i = 0; i < G_N_ELEMENTS (other_storages); i++)
+    if (g_str_equal (other_storages[i].name, word))
+      return (int)i;
+  return -1;
+}
+
+/* Complex numbers have their two parts along a further axis, as in torch.view_as_real(). FALSE: there are none. */
+static gboolean
+set_complex (TensorEntry *entry, const char *name, gint64 *offset)
+{
+  const int other = find_other (name);
+
+  if (other < 0 || other_storages[other].part == LOOM_U8 || entry->rank >= LOOM_SHAPE_MAX_RANK
+      || __builtin_mul_overflow (*offset, 2, offset))
+    return FALSE;
+  for (int d = 0; d < entry->rank; d++)
+    if (__builtin_mul_overflow (entry->stride[d], 2, &entry->stride[d]))
+      return FALSE;
+  entry->dim[entry->rank] = 2;
+  entry->stride[entry->rank++] = 1;
+  entry->encoding = tensor_encoding_of (other_storages[other].part);
+  return TRUE;
 }
 
 static gboolean
@@ -149,14 +190,15 @@ read_dense (Reader *r, TensorEntry *entry, const char *how, const PickleValue *a
       || !read_sizes (pickle_item (arguments, 3, PICKLE_TUPLE), entry->stride, &n) || n != entry->rank)
     return REFUSE (r, "is damaged, or has a tensor of more than 8 dimensions: “%s”", entry->name);
   entry->encoding = find_encoding (type->text);
-  if (entry->encoding == NULL)
+  if (__builtin_add_overflow (offset->integer, start != NULL ? start->integer : 0, &first) || first < 0)
+    return REFUSE (r, "is damaged: “%s” begins outside its storage", entry->name);
+  if (entry->encoding == NULL && !set_complex (entry, type->text, &first))
     {
       entry->unread = g_strdup (type->text);
       return TRUE;
     }
   entry->is_strided = !tensor_entry_is_dense (entry);
-  if (__builtin_add_overflow (offset->integer, start != NULL ? start->integer : 0, &first) || first < 0
-      || __builtin_mul_overflow (first, entry->encoding->bytes, &first))
+  if (__builtin_mul_overflow (first, entry->encoding->bytes, &first))
     return REFUSE (r, "is damaged: “%s” begins outside its storage", entry->name);
   entry->offset = (gsize)first;
   return find_source (r, pickle_item (id, 2, PICKLE_TEXT)->text, &entry->source);
@@ -297,43 +339,50 @@ has_tensors (Reader *r, const PickleValue *dict)
 static const char *const members[]
     = { "state_dict", "model_state_dict", "model", "module", "net", "network", "model_state", "params", "weights" };
 
-/* The dictionary of tensors of a checkpoint and its name; NULL: there is none. */
-static const PickleValue *
-find_member (Reader *r, const PickleValue *root, const char **member)
+/* Lists the dictionaries of tensors and the modules of a checkpoint. */
+static void
+list_members (Reader *r, const PickleValue *root)
 {
   const PickleValue *dict = pickle_dict (root);
 
-  for (guint i = 0; i < G_N_ELEMENTS (members); i++)
-    {
-      const PickleValue *value = pickle_get (root, members[i]);
-
-      *member = members[i];
-      if (has_tensors (r, value) || pickle_get (pickle_state (value), "_parameters") != NULL)
-        return value;
-    }
   for (guint i = 0; dict != NULL && dict->items != NULL && i + 1 < dict->items->len; i += 2)
     {
-      const PickleValue *key = pickle_item (dict, i, PICKLE_TEXT);
+      const PickleValue *key = pickle_item (dict, i, PICKLE_TEXT), *value = dict->items->pdata[i + 1];
 
-      if (key != NULL && has_tensors (r, dict->items->pdata[i + 1]))
-        {
-          *member = key->text;
-          return dict->items->pdata[i + 1];
-        }
+      if (key != NULL && (has_tensors (r, value) || pickle_get (pickle_state (value), "_parameters") != NULL))
+        g_ptr_array_add (r->file->members, g_strdup (key->text));
     }
+}
+
+/* The name of the member with the weights: the wanted one, or the likeliest; NULL: there is none. */
+static const char *
+choose_member (const LoomTensorFile *file)
+{
+  for (guint i = 0; file->wanted == NULL && i < G_N_ELEMENTS (members); i++)
+    if (g_ptr_array_find_with_equal_func (file->members, members[i], g_str_equal, NULL))
+      return members[i];
+  for (guint i = 0; i < file->members->len; i++)
+    if (file->wanted == NULL || g_str_equal (file->members->pdata[i], file->wanted))
+      return file->members->pdata[i];
   return NULL;
 }
 
 static gboolean
 add_root (Reader *r, const PickleValue *root)
 {
+  const PickleValue *dict = root;
   const char *member = NULL;
-  const PickleValue *dict
-      = has_tensors (r, root) || pickle_state (root) != NULL ? root : find_member (r, root, &member);
 
-  r->file->member = dict != NULL ? g_strdup (member) : NULL;
-  if (dict == NULL)
-    dict = root;
+  if (r->file->wanted != NULL || (!has_tensors (r, root) && pickle_state (root) == NULL))
+    {
+      list_members (r, root);
+      member = choose_member (r->file);
+    }
+  if (r->file->wanted != NULL && member == NULL)
+    return tensor_file_refuse_member (r->file, r->error);
+  r->file->member = g_strdup (member);
+  if (member != NULL)
+    dict = pickle_get (root, member);
   if (pickle_get (pickle_state (dict), "_parameters") != NULL ? !add_module (r, dict, "", 0)
                                                               : !add_dict (r, dict, "", 0))
     return FALSE;
@@ -393,11 +442,13 @@ list_storages (const Pickle *pickle, GHashTable *size)
   for (guint i = 0; i < pickle_count (pickle); i++)
     {
       const PickleValue *id = storage_id (pickle_value (pickle, i));
-      const TensorEncoding *encoding = id != NULL ? find_encoding (pickle_item (id, 1, PICKLE_NAME)->text) : NULL;
+      const char *type = id != NULL ? pickle_item (id, 1, PICKLE_NAME)->text : NULL;
+      const TensorEncoding *encoding = type != NULL ? find_encoding (type) : NULL;
+      const int other = type != NULL ? find_other (type) : -1;
 
-      if (encoding != NULL)
+      if (encoding != NULL || other >= 0)
         g_hash_table_insert (size, (gpointer)pickle_item (id, 2, PICKLE_TEXT)->text,
-                             GUINT_TO_POINTER ((guint)encoding->bytes));
+                             GUINT_TO_POINTER (encoding != NULL ? encoding->bytes : other_storages[other].bytes));
     }
 }
 

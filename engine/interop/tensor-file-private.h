@@ -25,7 +25,7 @@ const TensorEncoding *tensor_encoding_of (LoomDType dtype);
 /* Of 32 elements with a common scale, as in GGUF. */
 extern const TensorEncoding tensor_encoding_q8_0;
 
-typedef struct
+typedef struct _TensorEntry
 {
   char *name;
   const TensorEncoding *encoding; /* NULL: unread */
@@ -36,6 +36,8 @@ typedef struct
   gboolean is_strided;
   guint source;
   gsize offset; /* of the first element, in bytes of the source */
+  /* torch.nn.utils.weight_norm: this entry is the direction, and that one the length; NULL: it is a tensor. */
+  struct _TensorEntry *length;
 } TensorEntry;
 
 /* Bytes that tensors are in: of a mapped file, or a member of an archive that is read when it is needed. */
@@ -57,6 +59,8 @@ struct _LoomTensorFile
   GHashTable *by_name;  /* name (owned by the entry) → index + 1 */
   GHashTable *metadata; /* text → text */
   char *prefix, *absent, *member;
+  char *wanted;       /* the member that the caller chose; NULL: any */
+  GPtrArray *members; /* char *: of a checkpoint, those with weights */
 };
 
 LoomTensorFile *tensor_file_new (const char *path);
@@ -69,6 +73,12 @@ void tensor_entry_free (TensorEntry *entry);
 gint64 tensor_entry_span (const TensorEntry *entry);
 /* TRUE if its strides are those of a dense tensor in row-major order. */
 gboolean tensor_entry_is_dense (const TensorEntry *entry);
+
+/* Sets the DATA error that there is no member of the wanted name, which lists those that there are. FALSE. */
+gboolean tensor_file_refuse_member (const LoomTensorFile *self, GError **error);
+
+/* The product of a direction and a length, see tensor-norm.c; NULL: OUT_OF_MEMORY. */
+LoomTensor *tensor_of_norm (const LoomTensor *direction, const LoomTensor *length, GError **error);
 
 /* The readers. Each returns FALSE with an error, or fills self. */
 gboolean read_any (LoomTensorFile *self, GBytes *bytes, GError **error); /* of the format of the bytes */

@@ -109,6 +109,124 @@ test_networks (void)
   g_assert_cmpint (loom_tensor_file_find (file, "fc.weight"), ==, -1);
 }
 
+static void
+assert_refused (const char *path, const char *part)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (loom_tensor_file_open (path, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
+  if (strstr (error->message, part) == NULL)
+    g_error ("“%s” is not in: %s", part, error->message);
+}
+
+static LoomTensor *
+tensor_named (LoomTensorFile *file, const char *name)
+{
+  g_autoptr (GError) error = NULL;
+  const int at = loom_tensor_file_find (file, name);
+
+  g_assert_cmpint (at, >=, 0);
+  LoomTensor *t = loom_tensor_file_tensor (file, (guint)at, &error);
+  g_assert_no_error (error);
+  return t;
+}
+
+/* Storages of types that PyTorch had not before its format of zip archives: complex numbers have their two parts as a
+ * last axis, and a quantised tensor is refused alone. */
+static void
+test_older (void)
+{
+  static const char *const pairs[][2] = { { "complex64", "parts" }, { "complex32", "half" } };
+  static const char *const types[] = { "float32", "uint16", "float8_e4m3fn" };
+  g_autoptr (LoomTensorFile) file = open_file ("older.pth"), want = open_file ("want.safetensors");
+
+  g_assert_cmpuint (loom_tensor_file_count (file), ==, 8);
+  for (guint i = 0; i < G_N_ELEMENTS (pairs); i++)
+    {
+      g_autoptr (LoomTensor) a = tensor_named (file, pairs[i][0]), b = tensor_named (file, pairs[i][1]);
+      const LoomShape shape = loom_tensor_shape (a), wanted = loom_tensor_shape (b);
+
+      g_assert_true (loom_shape_equal (&shape, &wanted) && a->dtype == b->dtype && loom_tensor_equal_bits (a, b));
+    }
+  for (guint i = 0; i < G_N_ELEMENTS (types); i++)
+    {
+      g_autoptr (LoomTensor) a = tensor_named (file, types[i]), b = tensor_named (want, types[i]);
+
+      g_assert_true (a->dtype == b->dtype && loom_tensor_equal_bits (a, b));
+    }
+  g_assert_cmpstr (loom_tensor_file_unread (file, (guint)loom_tensor_file_find (file, "quantised")), ==, "qtensor");
+}
+
+/* A checkpoint with several sets of weights: which one is taken is said, and another one can be chosen. */
+static void
+test_members (void)
+{
+  static const struct
+  {
+    const char *path, *said;
+    double more;
+  } files[] = { { "members.pth", "has its weights in “state_dict”; FILE#NAME chooses another set: “ema”, “best”", 0 },
+                { "members.pth#state_dict", "has its weights in “state_dict”", 0 },
+                { "members.pth#ema", "has its weights in “ema”", 1 },
+                { "members.pth#best", "has its weights in “best”", 2 } };
+  static const char *const names[] = { "weight" };
+  double first = 0;
+
+  for (guint i = 0; i < G_N_ELEMENTS (files); i++)
+    {
+      g_autoptr (LoomTensorFile) file = open_file (files[i].path);
+      g_autofree char *said = loom_weights_fit_names (file, names, 1);
+      g_autoptr (LoomTensor) weight = tensor_named (file, "weight");
+
+      g_assert_cmpstr (said, ==, files[i].said);
+      first = i == 0 ? loom_tensor_get (weight, 0) : first;
+      g_assert_cmpfloat_with_epsilon (loom_tensor_get (weight, 0), first + files[i].more, 1e-6);
+    }
+  g_autofree char *none = path_of ("members.pth#none"), *other = path_of ("net.safetensors#ema");
+  assert_refused (none, "members.pth” has no weights in “none”, but in “ema”, “state_dict”, “best”");
+  assert_refused (other, "net.safetensors” has no weights in “ema”");
+}
+
+/* The weights of weight_norm, which are a direction and a length, for a graph that has their product; and one with
+ * sizes of 1 before the others. */
+static void
+test_normed (void)
+{
+  static const char *const names[]
+      = { "conv.weight", "conv.bias", "fc.weight", "fc.bias", "old.weight", "old.bias", "all.weight" },
+      *const kept[] = { "net.old.weight_v", "net.old.weight_g" };
+  g_autoptr (LoomTensorFile) file = open_file ("normed.pth"), want = open_file ("normed.safetensors"),
+                             same = open_file ("normed.pth");
+  g_autofree char *said = loom_weights_fit_names (file, names, G_N_ELEMENTS (names)),
+                  *none = loom_weights_fit_names (same, kept, G_N_ELEMENTS (kept));
+
+  g_assert_cmpstr (
+      said, ==,
+      "has its weights with “net.” before each name; it has 4 weights of weight_norm, of which the product is "
+      "taken");
+  g_assert_null (none);
+  g_assert_cmpuint (loom_tensor_file_count (file), ==, 8);
+  for (guint i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      g_autoptr (LoomTensor) a = tensor_named (file, names[i]), b = tensor_named (want, names[i]);
+
+      g_assert_cmpint (a->count, ==, b->count);
+      for (gint64 k = 0; k < a->count; k++)
+        g_assert_cmpfloat_with_epsilon (loom_tensor_get (a, k), loom_tensor_get (b, k), 1e-6);
+    }
+  for (int rank = 1; rank <= 3; rank++)
+    {
+      LoomType type = { LOOM_F32, loom_shape (rank, (const gint64[]){ rank == 1 ? 3 : 1, rank == 2 ? 3 : 1, 3 }) };
+
+      g_assert_cmpint (loom_weight_fit (want, "class", &type, NULL, NULL, NULL), ==, LOOM_WEIGHT_FITS);
+      g_autoptr (LoomTensor) t = tensor_named (want, "class");
+      g_assert_cmpint (t->rank, ==, rank);
+      type.shape.dim[0] = loom_dim (2);
+      g_assert_cmpint (loom_weight_fit (want, "class", &type, NULL, NULL, NULL), ==, LOOM_WEIGHT_DIFFERS);
+    }
+}
+
 /* The graph of a network that wraps the one of the file has a prefix that the file lacks. */
 static void
 test_wrapped (void)
@@ -177,17 +295,6 @@ write_shard (const char *folder, const char *name, const char *tensor, double va
   loom_tensor_set (t, 1, value);
   g_ptr_array_add (tensors, loom_named_tensor_new (tensor, t));
   g_assert_true (loom_safetensors_save (path, tensors, NULL, NULL));
-}
-
-static void
-assert_refused (const char *path, const char *part)
-{
-  g_autoptr (GError) error = NULL;
-
-  g_assert_null (loom_tensor_file_open (path, &error));
-  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_DATA);
-  if (strstr (error->message, part) == NULL)
-    g_error ("“%s” is not in: %s", part, error->message);
 }
 
 static void
@@ -363,8 +470,9 @@ static void
 test_damage (void)
 {
   static const char *const names[]
-      = { "types.pth",  "legacy.pth", "checkpoint.pth",    "module.pth",       "exported.pt2", "plain.npz",
-          "packed.npz", "small.gguf", "types.safetensors", "keras.weights.h5", "keras-2.h5" };
+      = { "types.pth",         "legacy.pth",       "older.pth", "normed.pth", "checkpoint.pth",
+          "module.pth",        "exported.pt2",     "plain.npz", "packed.npz", "small.gguf",
+          "types.safetensors", "keras.weights.h5", "keras-2.h5" };
   g_autofree char *folder = g_dir_make_tmp ("loom-damage-XXXXXX", NULL);
   g_autofree char *path = g_build_filename (folder, "w", NULL);
   g_autoptr (GRand) random = g_rand_new_with_seed (7);
@@ -567,6 +675,9 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/tensor-file/shards", test_shards);
   g_test_add_func ("/tensor-file/write-shards", test_write_shards);
   g_test_add_func ("/tensor-file/torch-shards", test_torch_shards);
+  g_test_add_func ("/tensor-file/older", test_older);
+  g_test_add_func ("/tensor-file/members", test_members);
+  g_test_add_func ("/tensor-file/normed", test_normed);
   g_test_add_func ("/tensor-file/damage", test_damage);
   g_test_add_func ("/tensor-file/checksum", test_checksum);
   g_test_add_func ("/tensor-file/refused", test_refused);

@@ -62,6 +62,25 @@ torch.save(net, "module.pth")
 torch.export.save(torch.export.export(net.eval(), (torch.zeros(2, 3),)), "exported.pt2")
 torch.jit.save(torch.jit.trace(net, torch.zeros(2, 3)), "script.pt")
 
+# Before PyTorch 1.6 storages of other types, too: quantised numbers are listed, and cannot be read.
+parts = torch.randn(2, 3, 2, generator=random)
+older = {"float32": tensors["float32"], "complex64": torch.view_as_complex(parts.clone()).t(), "parts": parts.transpose(0, 1),
+         "complex32": torch.view_as_complex(parts.half().clone()), "half": parts.half().clone(), "uint16": tensors["uint16"],
+         "float8_e4m3fn": tensors["float8_e4m3fn"], "quantised": torch.quantize_per_tensor(parts, 0.1, 3, torch.qint8)}
+torch.save(older, "older.pth", _use_new_zipfile_serialization=False)
+torch.save({"epoch": 2, "ema": {"weight": parts + 1}, "state_dict": {"weight": parts}, "best": {"weight": parts + 2}},
+           "members.pth")
+normed = torch.nn.ModuleDict({
+    "conv": torch.nn.utils.parametrizations.weight_norm(torch.nn.Conv1d(2, 3, 4), dim=2),
+    "fc": torch.nn.utils.parametrizations.weight_norm(torch.nn.Linear(3, 2)),
+    "old": torch.nn.utils.weight_norm(torch.nn.Linear(2, 1)), "all": torch.nn.utils.weight_norm(torch.nn.Linear(2, 2), dim=None)})
+for p in normed.parameters():
+    torch.nn.init.normal_(p, generator=random)
+torch.save({"net." + k: v for k, v in normed.state_dict().items()}, "normed.pth")
+for m in normed.values():  # computes the weights
+    m(torch.zeros(1, m.weight.shape[1], *[9] * (m.weight.dim() - 2)))
+save_file({k + "." + n: v.detach().clone().contiguous() for k, m in normed.items()
+           for n, v in (("weight", m.weight), ("bias", m.bias))} | {"class": torch.ones(3)}, "normed.safetensors")
 
 
 def keep(path, wanted):
