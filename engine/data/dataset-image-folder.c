@@ -1,6 +1,8 @@
 /* Pictures in folders: a class is a folder, and its pictures are the files in it and in the folders below it
- * (torchvision's ImageFolder). */
+ * (torchvision's ImageFolder). In a folder without folders a class is the name of a file before its number: "cat.0.jpg"
+ * and "cat.1.jpg" are two cats. */
 #include <glib/gstdio.h>
+#include <string.h>
 
 #include "engine/core/loom-os.h"
 #include "engine/core/loom-refuse.h"
@@ -9,7 +11,8 @@
 
 static const LoomDatasetParam params[] = {
   { LOOM_OPTION ("path", PATH, NULL),
-    .doc = "A folder with a folder of pictures for each class; pictures may be in subfolders." },
+    .doc = "A folder with a folder of pictures for each class; pictures may be in subfolders. Or a folder of pictures "
+           "that are named by their class and a number: cat.0.jpg, dog_1.jpg." },
   { LOOM_OPTION ("test_path", PATH, ""), .doc = "A folder of the same form with test pictures." },
   LOOM_PICTURES_PARAMS,
   LOOM_DEALT_PARAMS ("pictures", "0", ", if test_path is not set"),
@@ -52,6 +55,66 @@ are_splits (const char *path, char *const *names, const char **test)
   return pictures != NULL && folders != NULL && pictures[0] == NULL && folders[0] != NULL;
 }
 
+/* "cat" of "cat.0.jpg", "cat_001.png" and "cat12.bmp"; NULL: there is no number, or nothing else. (transfer full) */
+static char *
+label_of (const char *name)
+{
+  const char *dot = strrchr (name, '.');
+  gsize n = dot != NULL ? (gsize)(dot - name) : strlen (name), end = n;
+
+  while (end > 0 && g_ascii_isdigit (name[end - 1]))
+    end--;
+  if (end == n)
+    return NULL;
+  while (end > 0 && strchr ("._- ", name[end - 1]) != NULL)
+    end--;
+  return end > 0 ? g_strndup (name, end) : NULL;
+}
+
+static int
+compare_names (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The classes by which the pictures of a folder are named, if all are, and there are several; else NULL. */
+static char **
+labels_in (const char *folder)
+{
+  g_auto (GStrv) names = loom_dataset_list (folder, is_picture, NULL);
+  g_autoptr (GHashTable) known = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GPtrArray) labels = g_ptr_array_new_with_free_func (g_free);
+
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    {
+      g_autofree char *label = label_of (names[i]);
+
+      if (label == NULL)
+        return NULL;
+      if (g_hash_table_add (known, label))
+        g_ptr_array_add (labels, g_steal_pointer (&label));
+    }
+  if (labels->len < 2)
+    return NULL;
+  g_ptr_array_sort (labels, compare_names);
+  g_ptr_array_add (labels, NULL);
+  return (char **)g_ptr_array_free (g_steal_pointer (&labels), FALSE);
+}
+
+/* FALSE: there is one folder, which would be the only class, and its pictures are named by several. */
+static gboolean
+check_only (const char *path, const char *name, GError **error)
+{
+  g_autofree char *folder = g_build_filename (path, name, NULL);
+  g_auto (GStrv) labels = labels_in (folder);
+
+  return labels == NULL
+         || loom_refuse (error, LOOM_ERROR_DATA,
+                         "“%s” has one folder, “%s”, and would have one class, but its pictures are named by classes "
+                         "(“%s”, “%s”): set path=\"…/%s\".",
+                         path, name, labels[0], labels[1], name);
+}
+
 static char **
 list_classes (const char *path, GError **error)
 {
@@ -67,10 +130,16 @@ list_classes (const char *path, GError **error)
                              "The folders train and %s in “%s” are splits, not classes: set path=\"…/train\" and "
                              "test_path=\"…/%s\".",
                              test, path, test);
+  if (names != NULL && names[0] != NULL && names[1] == NULL && !check_only (path, names[0], error))
+    return NULL;
   if (names == NULL || names[0] != NULL)
     return g_steal_pointer (&names);
-  return loom_refuse_null (error, LOOM_ERROR_DATA,
-                           "“%s” contains no folder; it should contain a folder of pictures for each class.", path);
+  char **labels = labels_in (path);
+  return labels != NULL ? labels
+                        : loom_refuse_null (error, LOOM_ERROR_DATA,
+                                            "“%s” contains no folder; it should contain a folder of pictures for each "
+                                            "class, or pictures with names such as cat.0.jpg and dog.0.jpg.",
+                                            path);
 }
 
 /* Adds the pictures of a folder and of those below it to a class. visited: folders that were read already, since links
@@ -120,6 +189,22 @@ add_class (LoomPictures *self, const char *path, const char *name, guint32 which
   return loom_refuse (error, LOOM_ERROR_DATA, "“%s” contains no picture (%s and others).", folder, ".png");
 }
 
+/* Adds the pictures in a folder that are named by this class. */
+static gboolean
+add_named (LoomPictures *self, const char *path, const char *class, guint32 which, GError **error)
+{
+  g_auto (GStrv) names = loom_dataset_list (path, is_picture, error);
+
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    {
+      g_autofree char *file = g_build_filename (path, names[i], NULL), *label = label_of (names[i]);
+
+      if (g_strcmp0 (label, class) == 0)
+        loom_pictures_add (self, file, file, 0, -1, which);
+    }
+  return names != NULL;
+}
+
 /* Adds all classes in a folder; each must be one of names. */
 static gboolean
 add_classes (LoomPictures *self, const char *path, char *const *names, const char *path_of_names, GError **error)
@@ -128,6 +213,7 @@ add_classes (LoomPictures *self, const char *path, char *const *names, const cha
 
   for (guint i = 0; here != NULL && here[i] != NULL; i++)
     {
+      g_autofree char *folder = g_build_filename (path, here[i], NULL);
       guint which = 0;
 
       while (names[which] != NULL && !g_str_equal (names[which], here[i]))
@@ -135,7 +221,7 @@ add_classes (LoomPictures *self, const char *path, char *const *names, const cha
       if (names[which] == NULL)
         return loom_refuse (error, LOOM_ERROR_DATA, "“%s” has a class “%s”, which “%s” does not have.", path, here[i],
                             path_of_names);
-      if (!add_class (self, path, here[i], which, error))
+      if (!(loom_path_is_folder (folder) ? add_class : add_named) (self, path, here[i], which, error))
         return FALSE;
     }
   return here != NULL;
@@ -183,7 +269,7 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
 const LoomDatasetClass loom_dataset_image_folder = {
   .name = "image-folder",
   .title = "Folders of pictures",
-  .doc = "Pictures from files, with a folder for each class.",
+  .doc = "Pictures from files, with a folder or a name for each class.",
   .params = params,
   .describe = describe,
   .open = open_dataset,

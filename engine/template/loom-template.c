@@ -436,6 +436,10 @@ loom_template_from_data (const LoomTemplateData *data, GError **error)
     }
   if (!complete_info (data, &options, &info, &n_symbols, error))
     return NULL;
+  if (loom_template_task (&info) == LOOM_TASK_CLASSES && info.n_classes == 1)
+    return loom_refuse_null (error, LOOM_ERROR_DATA,
+                             "All samples are of one class, so there is nothing to learn: set a path that has several "
+                             "(folders of pictures, or names of files such as cat.0.jpg and dog.0.jpg).");
   shape = shape_of (&info, &joined);
   shape.n_symbols = n_symbols;
   builder = choose (data, &shape, error);

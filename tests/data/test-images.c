@@ -299,8 +299,10 @@ test_folder_bad (void)
   write_file ("broken/dog/2.png", "neither", 7);
   assert_refused ("image-folder", none,
                   "There is no folder “@/absent”; it should contain a folder of pictures for each class.");
-  assert_refused ("image-folder", flat,
-                  "“@/bad/cat” contains no folder; it should contain a folder of pictures for each class.");
+  assert_refused (
+      "image-folder", flat,
+      "“@/bad/cat” contains no folder; it should contain a folder of pictures for each class, or pictures with "
+      "names such as cat.0.jpg and dog.0.jpg.");
   assert_refused ("image-folder", empty, "“@/bad/cat” contains no picture (.png and others).");
   assert_refused ("image-folder", other, "“@/bad” has a class “cat”, which “@/good” does not have.");
   /* Opening reads no picture; an invalid one is reported when it is read. */
@@ -404,6 +406,40 @@ test_splits (void)
   write_flat ("vehicles/test/1.bmp", 2, 2, 1, 1, 1);
   dataset = open_source ("image-folder", vehicles);
   g_assert_cmpint (loom_dataset_info (dataset)->n_classes, ==, 2);
+}
+
+/* Names of files are classes in a folder without folders; a folder around it has one class, and is refused. */
+static void
+test_named (void)
+{
+  static const char *const strv[] = { "path", "named/train", "test_path", "named-test", "size", "2", NULL };
+  static const char *const around[] = { "path", "named", NULL }, *const numbered[] = { "path", "numbered", NULL };
+  static const char *const names[] = { "big dog", "cat" };
+  g_autoptr (LoomDataset) dataset = NULL;
+  g_autoptr (GPtrArray) read = NULL;
+
+  write_flat ("named/train/cat.0.bmp", 2, 2, 1, 1, 1);
+  write_flat ("named/train/cat.1.bmp", 2, 2, 2, 2, 2);
+  write_flat ("named/train/big dog_10.bmp", 2, 2, 3, 3, 3);
+  write_flat ("named-test/cat7.bmp", 2, 2, 4, 4, 4);
+  write_flat ("named-test/big dog - 8.bmp", 2, 2, 5, 5, 5);
+  dataset = open_source ("image-folder", strv);
+  g_assert_cmpint (loom_dataset_info (dataset)->n_classes, ==, 2);
+  for (int i = 0; i < 2; i++)
+    g_assert_cmpstr (loom_dataset_class_names (dataset)[i], ==, names[i]);
+  g_assert_cmpint (loom_dataset_info (dataset)->n[LOOM_SPLIT_TRAIN], ==, 3);
+  g_assert_cmpint (loom_dataset_info (dataset)->n[LOOM_SPLIT_TEST], ==, 2);
+  read = read_split (dataset, LOOM_SPLIT_TEST);
+  for (int i = 0; i < 2; i++)
+    g_assert_cmpfloat (loom_tensor_get (read->pdata[1], i), ==, loom_tensor_get (read->pdata[0], 12 * i) < 4.5 / 255);
+  assert_refused ("image-folder", around,
+                  "“@/named” has one folder, “train”, and would have one class, but its pictures are named by classes "
+                  "(“big dog”, “cat”): set path=\"…/train\".");
+  /* Numbers alone are no classes, so one folder may be all. */
+  write_flat ("numbered/all/000001.bmp", 2, 2, 1, 1, 1);
+  write_flat ("numbered/all/000002.bmp", 2, 2, 1, 1, 1);
+  g_autoptr (LoomDataset) all = open_source ("image-folder", numbered);
+  g_assert_cmpint (loom_dataset_info (all)->n_classes, ==, 1);
 }
 
 /* A picture of black, with a bit for each pixel. */
@@ -752,6 +788,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/images/folder-skip", test_folder_skip);
   g_test_add_func ("/images/nested", test_nested);
   g_test_add_func ("/images/splits", test_splits);
+  g_test_add_func ("/images/named", test_named);
   g_test_add_func ("/images/large", test_large);
   g_test_add_func ("/images/formats", test_formats);
   g_test_add_func ("/images/pages", test_pages);

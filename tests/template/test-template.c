@@ -148,6 +148,7 @@ make_files (void)
   write_file ("labels.idx", labels, sizeof labels);
   for (guint i = 0; i < 30; i++)
     g_string_append_printf (csv, "%u.5,%u,%s\n", i, i % 7, i % 2 ? "rose" : "tulip");
+  write_file ("one.csv", "length,kind\n1,rose\n2,rose\n3,rose\n", -1);
   write_file ("flowers.csv", csv->str, (gssize)csv->len);
   for (guint i = 0; i < 200; i++)
     g_string_append (text, "to be or not to be. ");
@@ -338,6 +339,10 @@ test_refused (void)
     { { .source = "spirals", .options = (const char *const[]){ "turn", "2", NULL } }, "turn" },
     { { .source = "csv" }, "path" },
     { { .source = "csv", .options = (const char *const[]){ "path", "none.csv", "target", "y", NULL } }, "none.csv" },
+    { { .source = "csv",
+        .folder = folder,
+        .options = (const char *const[]){ "path", "one.csv", "target", "kind", "target_type", "class", NULL } },
+      "All samples are of one class" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (bad); i++)
