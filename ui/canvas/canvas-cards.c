@@ -23,9 +23,11 @@ struct _CanvasCards
   gboolean has_values;     /* cards showed values of a step, or marks of a comparison then */
   guint64 last_focus;
   GArray *selected;     /* guint64: serials of all cards that are shown as selected, and maybe others */
-  guint describing;     /* the tick callback that describes cards out of sight; 0: none */
+  guint describing;     /* the timeout or idle callback that describes cards out of sight; 0: none */
   guint next_described; /* the rows before it are described */
 };
+
+static void stop_describing (CanvasCards *self);
 
 CanvasCards *
 canvas_cards_new (GtkWidget *parent, const CardContext *context, const StudioSceneSpotlight *spotlight)
@@ -45,6 +47,7 @@ canvas_cards_new (GtkWidget *parent, const CardContext *context, const StudioSce
 void
 canvas_cards_free (CanvasCards *self)
 {
+  stop_describing (self);
   g_hash_table_unref (self->nodes);
   g_hash_table_unref (self->annotations);
   g_array_unref (self->rows);
@@ -120,7 +123,9 @@ canvas_cards_get_current_annotation (const CanvasCards *self, const StudioScene 
 
 /* ---- words for screen readers ------------------------------------------------ */
 
-#define DESCRIBING_US 1000 /* of a frame */
+#define DESCRIBING_DELAY_MS 250 /* after the last edit, for more than FEW cards */
+#define FEW                 100
+#define DESCRIBING_US       1000 /* at a time, between frames */
 
 static void
 describe (CanvasCards *self, const StudioScene *scene, guint i)
@@ -132,38 +137,45 @@ describe (CanvasCards *self, const StudioScene *scene, guint i)
   row->is_described = TRUE;
 }
 
-/* An edit may change the words of thousands of cards: those out of sight take a part of the next frames. */
 static gboolean
-describe_cb (GtkWidget *widget, GdkFrameClock *clock, gpointer data)
+describe_cb (gpointer data)
 {
   CanvasCards *self = data;
   const StudioScene *scene = studio_document_get_scene (self->context->document);
   const gint64 end = g_get_monotonic_time () + DESCRIBING_US;
 
-  /* Cards that do not agree with the scene will be updated in this frame. */
-  if (scene->id != self->synced)
-    return G_SOURCE_CONTINUE;
-  while (self->next_described < self->rows->len && g_get_monotonic_time () < end)
-    describe (self, scene, self->next_described++);
-  if (self->next_described < self->rows->len)
+  /* When the cards agree with the scene again, this starts again. */
+  if (scene->id == self->synced)
+    while (self->next_described < self->rows->len && g_get_monotonic_time () < end)
+      describe (self, scene, self->next_described++);
+  if (scene->id == self->synced && self->next_described < self->rows->len)
     return G_SOURCE_CONTINUE;
   self->describing = 0;
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+begin_describing_cb (gpointer data)
+{
+  CanvasCards *self = data;
+
+  self->describing = g_idle_add (describe_cb, self);
   return G_SOURCE_REMOVE;
 }
 
 static void
 stop_describing (CanvasCards *self)
 {
-  if (self->describing != 0)
-    gtk_widget_remove_tick_callback (self->parent, self->describing);
-  self->describing = 0;
+  g_clear_handle_id (&self->describing, g_source_remove);
 }
 
-/* Describes the visible cards that are not yet, and sees to the others. */
+/* Describes the visible cards that are not yet described. An edit may change the words of thousands of cards: those out
+ * of sight are described between frames, and if they are many, once after several edits. */
 static void
 describe_all (CanvasCards *self, const StudioScene *scene)
 {
   const gboolean is_mapped = gtk_widget_get_mapped (self->parent);
+  guint n = 0;
 
   self->next_described = self->rows->len;
   for (guint i = self->rows->len; i-- > 0;)
@@ -172,9 +184,14 @@ describe_all (CanvasCards *self, const StudioScene *scene)
     else if (is_mapped && gtk_widget_get_mapped (GTK_WIDGET (g_array_index (self->rows, Row, i).node)))
       describe (self, scene, i);
     else
-      self->next_described = i;
-  if (self->next_described < self->rows->len && self->describing == 0)
-    self->describing = gtk_widget_add_tick_callback (self->parent, describe_cb, self, NULL);
+      {
+        self->next_described = i;
+        n++;
+      }
+  stop_describing (self);
+  if (n > 0)
+    self->describing
+        = n > FEW ? g_timeout_add (DESCRIBING_DELAY_MS, begin_describing_cb, self) : g_idle_add (describe_cb, self);
 }
 
 static void
@@ -321,6 +338,9 @@ make_nodes (CanvasCards *self, const StudioScene *scene, Row *now, const gboolea
       if (now[i].node == NULL)
         {
           now[i].node = studio_node_new (self->context, now[i].serial);
+          /* A screen reader is told of a first child, before which GTK counts none; a child that moves is not told of.
+           */
+          gtk_widget_insert_after (GTK_WIDGET (now[i].node), self->parent, NULL);
           gtk_widget_insert_before (GTK_WIDGET (now[i].node), self->parent, next);
           g_signal_connect (now[i].node, "notify::has-focus", G_CALLBACK (focus_cb), self);
           g_hash_table_insert (self->nodes, (gpointer)studio_node_peek_serial (now[i].node), now[i].node);

@@ -14,6 +14,7 @@ struct _StudioTrainingSettings
   GtkWidget *ranks;     /* the field of studio_training_settings_set_ranks(); NULL: none */
   GtkWidget *rate_note; /* below the learning rate; NULL: the optimiser has none */
   char *shown;          /* what the rows were built for */
+  gboolean is_waiting;  /* an idle callback shows the document again */
   GPtrArray *rows;      /* TrainingRow */
   gboolean filling;
   gboolean more_open; /* the expander with rare settings */

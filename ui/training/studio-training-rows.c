@@ -63,18 +63,22 @@ apply (Row *row, const char *value)
     studio_training_set_in (document, row->place.tag, row->spec.name, value);
 }
 
-/* A fault is shown at its field, as an icon whose tooltip is the sentence. */
+/* A fault is shown at its field, as an icon whose tooltip is the sentence. GTK measures the window again whenever an
+ * icon is set, also to none. */
 static void
 show_fault (Row *row, const char *wrong)
 {
   GtkEntry *entry = GTK_ENTRY (row->widget);
+  g_autofree char *shown = gtk_entry_get_icon_tooltip_text (entry, GTK_ENTRY_ICON_PRIMARY);
+
+  if (g_strcmp0 (shown, wrong) == 0)
+    return;
   if (wrong != NULL)
     gtk_widget_add_css_class (row->widget, "error");
   else
     gtk_widget_remove_css_class (row->widget, "error");
   gtk_entry_set_icon_from_icon_name (entry, GTK_ENTRY_ICON_PRIMARY, wrong != NULL ? "dialog-warning-symbolic" : NULL);
-  if (wrong != NULL)
-    gtk_entry_set_icon_tooltip_text (entry, GTK_ENTRY_ICON_PRIMARY, wrong);
+  gtk_entry_set_icon_tooltip_text (entry, GTK_ENTRY_ICON_PRIMARY, wrong);
   gtk_accessible_update_state (GTK_ACCESSIBLE (row->widget), GTK_ACCESSIBLE_STATE_INVALID,
                                wrong != NULL ? GTK_ACCESSIBLE_INVALID_TRUE : GTK_ACCESSIBLE_INVALID_FALSE, -1);
 }

@@ -512,6 +512,7 @@ static gboolean
 show_cb (gpointer data)
 {
   StudioTrainingSettings *self = data;
+  self->is_waiting = FALSE;
   if (self->document != NULL)
     show (self);
   g_object_unref (self);
@@ -521,6 +522,9 @@ show_cb (gpointer data)
 static void
 changed_cb (StudioDocument *document, StudioTrainingSettings *self)
 {
+  if (self->is_waiting)
+    return;
+  self->is_waiting = TRUE;
   g_idle_add (show_cb, g_object_ref (self));
 }
 

@@ -113,10 +113,11 @@ show_run (AdwTabPage *tab, StudioPage *page)
 static void
 show_edited (AdwTabPage *tab, StudioDocument *document)
 {
-  g_autoptr (GIcon) dot = NULL;
-  if (studio_document_is_edited (document) && !studio_document_is_empty (document))
-    dot = g_themed_icon_new ("loom-edited-symbolic");
-  adw_tab_page_set_icon (tab, dot);
+  const gboolean edited = studio_document_is_edited (document) && !studio_document_is_empty (document);
+  g_autoptr (GIcon) dot = edited ? g_themed_icon_new ("loom-edited-symbolic") : NULL;
+  /* Each icon is another object, which the tab bar would measure again. */
+  if (edited != (adw_tab_page_get_icon (tab) != NULL))
+    adw_tab_page_set_icon (tab, dot);
 }
 
 static void
