@@ -269,7 +269,7 @@ loom_tensor_file_open (const char *path, GError **error)
   g_return_val_if_fail (path != NULL, NULL);
 
   member = strrchr (path, '#');
-  if (member != NULL && !g_file_test (path, G_FILE_TEST_EXISTS))
+  if (member != NULL && !loom_path_exists (path))
     path = before = g_strndup (path, (gsize)(member++ - path));
   else
     member = NULL;
