@@ -8,7 +8,11 @@
 
 #include "kernels/optim.h"
 
+#include <float.h>
 #include <string.h>
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
 
 #define T        float
 #define FN(name) name##_f
@@ -98,6 +102,58 @@ work_sgd (CpuKernel *k, void *const *b, LoomMessage *message)
 
 /* ---- adam -------------------------------------------------------------- */
 
+#ifdef __AVX512F__
+typedef float V __attribute__ ((vector_size (64)));
+
+/* adam_f of 16 elements, within three units in the last place. The processor's square root and division take longer
+ * than all other operations of the step together; here Newton's method improves approximations of 14 bits. A `second`
+ * of 0 or infinity has no finite approximation. */
+static inline V
+adam_vector (V p, V mean, V second, const float *c)
+{
+  const __m512 least = _mm512_set1_ps (FLT_MIN), most = _mm512_set1_ps (FLT_MAX);
+  const V square = (V)_mm512_min_ps (most, _mm512_max_ps (least, (__m512)second));
+  V root = (V)_mm512_rsqrt14_ps ((__m512)square), below, factor, step;
+
+  root = square * (root * (1.5f - 0.5f * square * root * root));
+  below = root * c[3] + c[4];
+  factor = (V)_mm512_rcp14_ps ((__m512)below);
+  mean *= c[0];
+  step = mean * factor;
+  step += factor * (mean - below * step);
+  return p - step;
+}
+
+/* Pieces of p, g, m, v and, with amsgrad, vmax: [n] each. Elements after the last whole vector are computed like those
+ * in it, so that their place changes no bit. */
+static void
+adam_chunk (void *context, const CpuChunk *chunk)
+{
+  const Call *call = context;
+  const Common_f common = call->common;
+  float *const *list = chunk->list;
+  float *p = list[0] + chunk->at, *g = list[1] + chunk->at, *m = list[2] + chunk->at, *v = list[3] + chunk->at;
+  float *vmax = call->self->adam.amsgrad ? list[4] + chunk->at : NULL;
+
+  for (int64_t i = 0; i < chunk->n; i += 16)
+    {
+      const __mmask16 lanes = chunk->n - i >= 16 ? 0xffff : (__mmask16)((1u << (chunk->n - i)) - 1);
+      const V old = (V)_mm512_maskz_loadu_ps (lanes, p + i);
+      const V d = (V)_mm512_maskz_loadu_ps (lanes, g + i) * common.scale + common.decay * old;
+      const V mean = common.c[1] * (V)_mm512_maskz_loadu_ps (lanes, m + i) + (1 - common.c[1]) * d;
+      V second = common.c[2] * (V)_mm512_maskz_loadu_ps (lanes, v + i) + (1 - common.c[2]) * d * d;
+
+      _mm512_mask_storeu_ps (m + i, lanes, (__m512)mean);
+      _mm512_mask_storeu_ps (v + i, lanes, (__m512)second);
+      if (vmax != NULL)
+        {
+          second = (V)_mm512_max_ps (_mm512_maskz_loadu_ps (lanes, vmax + i), (__m512)second);
+          _mm512_mask_storeu_ps (vmax + i, lanes, (__m512)second);
+        }
+      _mm512_mask_storeu_ps (p + i, lanes, (__m512)adam_vector (old * common.shrink, mean, second, common.c));
+    }
+}
+#else
 /* Pieces of p, g, m, v and, with amsgrad, vmax: [n] each. */
 static void
 adam_chunk (void *context, const CpuChunk *chunk)
@@ -136,6 +192,7 @@ adam_chunk (void *context, const CpuChunk *chunk)
         p[i] = adam_f (p[i] * shrink, mean, second, c);
       }
 }
+#endif
 
 static void
 part_adam (void *context, int64_t from, int64_t to)
