@@ -3,8 +3,10 @@
  *
  * Trains a graph with history, and at 20 places of the run, in turns, as many steps without. Then it goes to random
  * steps: warm, by the run's own trainer, which has states in memory, and cold, by a trainer that has just resumed the
- * run and reads the disk, each step once. Times are given of the wall and of the processor, and in steps of the
- * training; on a busy machine, one thread and the time of the processor are closest to those of a quiet one.
+ * run and reads the disk, each step once. In the same way it goes to the last step of each of the widest gaps between
+ * states, of which one takes longer than any other step of the run. Times are given of the wall and of the processor,
+ * and in steps of the training; on a busy machine, one thread and the time of the processor are closest to those of a
+ * quiet one.
  *
  * usage: bench-travelling GRAPH STEPS [VISITS [MB [THREADS]]], for example graphs/models/fashion-lenet.xml 100000
  *        bench-travelling RUN [VISITS [THREADS]] repeats the cold visits of a run that it left */
@@ -21,6 +23,7 @@
 
 #define ROUNDS    20  /* of the comparison */
 #define PAIR      250 /* steps of one of them, at most */
+#define WIDEST    10  /* gaps */
 #define GOAL_WARM 0.3 /* seconds */
 #define GOAL_COLD 1.0
 #define GOAL_COST 5.0 /* % */
@@ -163,12 +166,20 @@ bytes_on_disk (const char *path)
   return bytes;
 }
 
+/* Of the states, the newest first. */
+static GArray *
+read_steps (const char *history)
+{
+  g_autoptr (LoomFolder) folder = loom_folder_open (history, NULL);
+
+  return loom_run_checkpoint_steps (folder, NULL);
+}
+
 static void
 report_disk (const char *run, gint64 steps, gint64 megabytes)
 {
   g_autofree char *path = g_build_filename (run, LOOM_RUN_HISTORY, NULL);
-  g_autoptr (LoomFolder) folder = loom_folder_open (path, NULL);
-  g_autoptr (GArray) step = loom_run_checkpoint_steps (folder, NULL);
+  g_autoptr (GArray) step = read_steps (path);
   gint64 widest = step->len > 0 ? steps - g_array_index (step, gint64, 0) : steps;
 
   for (guint i = 1; i < step->len; i++)
@@ -227,6 +238,46 @@ visit (LoomTrainer *trainer, const char *what, gint64 steps, gint64 drag, guint 
   fflush (stdout);
 }
 
+/* Of two gaps, each the later and the earlier state, the wider one is first. */
+static int
+compare_gaps (gconstpointer a, gconstpointer b)
+{
+  const gint64 *one = a, *other = b, x = one[0] - one[1], y = other[0] - other[1];
+
+  return (x < y) - (x > y);
+}
+
+/* Goes to the last steps of the widest gaps. */
+static void
+visit_widest (const char *run, int threads, Time step)
+{
+  g_autofree char *path = g_build_filename (run, LOOM_RUN_HISTORY, NULL);
+  g_autoptr (GArray) state = read_steps (path), gap = g_array_new (FALSE, FALSE, 2 * sizeof (gint64));
+  LoomTrainer *cold = trainer_new (NULL, (LoomTrainerOptions){ .resume = run, .threads = threads });
+  double wall[WIDEST], processor[WIDEST];
+  guint n;
+
+  for (guint i = 1; i < state->len; i++)
+    g_array_append_vals (gap, &g_array_index (state, gint64, i - 1), 1); /* two neighbours */
+  g_array_sort (gap, compare_gaps);
+  n = MIN (gap->len, WIDEST);
+  for (guint i = 0; i < n; i++)
+    {
+      const gint64 *ends = (const gint64 *)gap->data + 2 * i;
+      const Time time = travel (cold, ends[0] - 1);
+
+      wall[i] = time.wall;
+      processor[i] = time.processor;
+    }
+  if (n > 0)
+    {
+      printf ("cold: the last step of each of the %u widest gaps\n", n);
+      report_times ("wall", wall, n, step.wall, GOAL_COLD);
+      report_times ("processor", processor, n, step.processor, 0);
+    }
+  loom_trainer_free (cold);
+}
+
 static void
 visit_cold (const char *run, guint n, int threads, Time step)
 {
@@ -238,6 +289,7 @@ visit_cold (const char *run, guint n, int threads, Time step)
   visit (cold, "cold: any step, from the disk", steps, 0, n, step, GOAL_COLD);
   visit (cold, "then a drag, 7 steps at a time", steps, 7, n, step, GOAL_WARM);
   loom_trainer_free (cold);
+  visit_widest (run, threads, step);
 }
 
 int
