@@ -112,22 +112,10 @@ NAMED (store_maxima) (const First *self, const V *top, const V *bottom, float *y
 {
   for (int i = 0; i < n; i++)
     {
-      const V tap[4] = { top[2 * i], top[2 * i + 1], bottom[2 * i], bottom[2 * i + 1] };
-      __m512 best = (__m512)tap[0];
-      __m512i winner = _mm512_setzero_si512 ();
+      const __m512 tap[4]
+          = { (__m512)top[2 * i], (__m512)top[2 * i + 1], (__m512)bottom[2 * i], (__m512)bottom[2 * i + 1] };
 
-      for (int t = 1; t < 4; t++)
-        {
-          const __mmask16 wins = _mm512_cmp_ps_mask ((__m512)tap[t], best, _CMP_GT_OQ)
-                                 | _mm512_cmp_ps_mask ((__m512)tap[t], (__m512)tap[t], _CMP_UNORD_Q);
-
-          best = _mm512_mask_mov_ps (best, wins, (__m512)tap[t]);
-          winner = _mm512_mask_mov_epi32 (winner, wins, _mm512_set1_epi32 (t));
-        }
-      if (self->relu)
-        best = (__m512)((VI)best & (VI)(((V)best > 0) | ((V)best != (V)best)));
-      _mm512_storeu_ps (y + i * self->K, best);
-      _mm_storeu_si128 ((__m128i *)(indices + i * self->K), _mm512_cvtepi32_epi8 (winner));
+      cpu_pool_window (tap, self->relu, y + i * self->K, indices + i * self->K);
     }
 }
 
@@ -263,36 +251,39 @@ NAMED (backward_5) (const First *self, const float *frame, const float *g, int64
 
 #if LANES == 16
 /* The same for the gradient g [P/2,Q/2,K] of a pooling, which flows to the pixel of each window that indices, of the
- * same shape, name. The order of the sums is that of the pixels, too. */
+ * same shape, name. Of a row of taps, the pixels under all four of a window are in two rows of x, from which each lane
+ * takes that of its own. Sums are in the order of windows. */
 static inline __attribute__ ((always_inline)) void
 NAMED (backward_pooled) (const First *self, const float *frame, const float *g, const uint8_t *indices, float *sums,
                          int size)
 {
-  const int64_t Q = self->Q / 2, K = self->K;
+  const int64_t P = self->P / 2, Q = self->Q / 2, K = self->K, frame_w = self->frame_w;
+  const __m512i places = _mm512_setr_epi32 (0, 1, 8, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
   V acc[25], total = *(V *)(sums + size * size * LANES);
 
 #pragma GCC unroll 25
   for (int t = 0; t < size * size; t++)
     acc[t] = *(V *)(sums + t * LANES);
-  for (int64_t p = 0; p < self->P; p++)
+  for (int64_t p = 0; p < P; p++)
     for (int64_t q = 0; q < Q; q++)
       {
-        const int64_t at = (p / 2 * Q + q) * K;
+        const int64_t at = (p * Q + q) * K;
         const __m512i winner = _mm512_cvtepu8_epi32 (_mm_loadu_si128 ((const __m128i *)(indices + at)));
+        const __m512i place = _mm512_permutexvar_epi32 (winner, places);
+        const V v = *(const V *)(g + at);
 
-#pragma GCC unroll 2
-        for (int i = 0; i < 2; i++)
+        total += v;
+#pragma GCC unroll 5
+        for (int r = 0; r < size; r++)
           {
-            const float *x = frame + p * self->frame_w + 2 * q + i;
-            const __mmask16 own = _mm512_cmpeq_epi32_mask (winner, _mm512_set1_epi32 ((int)(p % 2 * 2) + i));
-            const V v = (V)_mm512_maskz_loadu_ps (own, g + at);
+            const float *x = frame + (2 * p + r) * frame_w + 2 * q;
+            const __m512 rows = (__m512)_mm512_insertf64x4 (_mm512_castpd256_pd512 ((__m256d)_mm256_loadu_ps (x)),
+                                                            (__m256d)_mm256_loadu_ps (x + frame_w), 1);
 
-            total += v;
 #pragma GCC unroll 5
-            for (int r = 0; r < size; r++)
-#pragma GCC unroll 5
-              for (int s = 0; s < size; s++)
-                acc[r * size + s] += v * x[r * self->frame_w + s];
+            for (int s = 0; s < size; s++)
+              acc[r * size + s]
+                  += v * (V)_mm512_permutexvar_ps (_mm512_add_epi32 (place, _mm512_set1_epi32 (s)), rows);
           }
       }
 #pragma GCC unroll 25

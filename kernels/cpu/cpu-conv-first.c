@@ -11,6 +11,7 @@
  * products. */
 #include "kernels/cpu/cpu-conv-first.h"
 #include "kernels/cpu/cpu-conv-sizes.h"
+#include "kernels/cpu/cpu-pool-window.h"
 #include "kernels/conv-pooled.h"
 
 #ifdef __AVX2__
