@@ -88,8 +88,8 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  argreduce          x → i64                   LoomArgReduceAttrs
  *  matmul             a, b, [bias] → y          LoomMatmulAttrs; with a sum or a derivative: product.h
  *  conv2d             x, w, [bias] → y          LoomConv2dAttrs; with a pooling: conv-pooled.h
- *  conv2d_input_grad  g, w → dx                 LoomConv2dAttrs
- *  conv2d_weight_grad g, x → dw, [dbias]        LoomConv2dAttrs
+ *  conv2d_input_grad  g, w → dx                 LoomConv2dAttrs, likewise
+ *  conv2d_weight_grad g, x → dw, [dbias]        LoomConv2dAttrs, likewise
  *  max_pool2d         x → y, indices            LoomPool2dAttrs
  *  max_pool2d_grad    g, indices → dx           LoomPool2dAttrs
  *  avg_pool2d         x → y                     LoomPool2dAttrs

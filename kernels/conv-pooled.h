@@ -3,9 +3,9 @@
  *
  * conv2d: x, w, [bias] → y, indices; y [N,K,P/2,Q/2] holds the maxima of windows of 2×2 that meet, of the convolution
  * [N,K,P,Q] with its bias, and indices (u8) says which of the four each is, as in max_pool2d. The activation follows.
- * conv2d_weight_grad: g, x, indices → dw, [dbias]; g and indices have y's shape, and the rest of the convolution's
- * gradient is 0. P and Q are even. So the convolution's result, four times the size of y, and its gradient need no
- * memory. */
+ * conv2d_weight_grad: g, x, indices → dw, [dbias], and conv2d_input_grad: g, w, indices → dx; g and indices have y's
+ * shape, and the rest of the convolution's gradient is 0. P and Q are even. So the convolution's result, four times the
+ * size of y, and its gradient need no memory. */
 #ifndef LOOM_CONV_POOLED_H
 #define LOOM_CONV_POOLED_H
 
@@ -19,14 +19,27 @@ loom_conv_is_pooled (const LoomKernelSpec *spec)
   return ((const LoomConv2dAttrs *)spec->attrs)->pooled;
 }
 
+/* The convolution [N,K,P,Q] of a call whose y or g is d. */
+static inline LoomTensorDesc
+loom_conv_before_pooling (const LoomConv2dAttrs *a, const LoomTensorDesc *d)
+{
+  LoomTensorDesc full = *d;
+
+  full.dim[2] *= a->pooled ? 2 : 1;
+  full.dim[3] *= a->pooled ? 2 : 1;
+  return full;
+}
+
 /* TRUE if the indices are as described above, or if the call has none. */
 static inline bool
 loom_conv_pooled_fits (const LoomKernelSpec *spec)
 {
   const LoomConv2dAttrs *a = (const LoomConv2dAttrs *)spec->attrs;
   const bool is_forward = strcmp (spec->primitive, "conv2d") == 0;
-  const LoomTensorDesc *y = is_forward ? &spec->out[0] : &spec->in[0], *x = &spec->in[is_forward ? 0 : 1];
-  const LoomTensorDesc *w = is_forward ? &spec->in[1] : &spec->out[0];
+  const bool is_input_grad = strcmp (spec->primitive, "conv2d_input_grad") == 0;
+  const LoomTensorDesc *y = is_forward ? &spec->out[0] : &spec->in[0];
+  const LoomTensorDesc *x = is_input_grad ? &spec->out[0] : &spec->in[is_forward ? 0 : 1];
+  const LoomTensorDesc *w = is_forward || is_input_grad ? &spec->in[1] : &spec->out[0];
   const LoomTensorDesc *indices = is_forward ? &spec->out[1] : &spec->in[2];
 
   if (!a->pooled)

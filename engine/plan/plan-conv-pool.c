@@ -1,8 +1,8 @@
-/* Fuses a max pooling into the convolution before it, and the pooling's gradient into that of the convolution's
- * weights, on devices that have such a convolution (kernels/conv-pooled.h).
+/* Fuses a max pooling into the convolution before it, and the pooling's gradient into those of the convolution, on
+ * devices that have such a convolution (kernels/conv-pooled.h).
  *
- * Neither the convolution's result nor its gradient is read elsewhere: of a network's first convolution, whose input
- * needs no gradient. Both are four times as large as their pooled counterparts. */
+ * The convolution's result is not read elsewhere. It and its gradient are four times as large as their pooled
+ * counterparts. The pooling's gradient remains for a reader that cannot be fused. */
 #include "engine/plan/plan-pattern.h"
 
 /* TRUE for windows of 2×2 that meet and cover d [N,C,H,W]. */
@@ -36,10 +36,9 @@ static gboolean
 fuse_pool_grad (PlanRewrite *r)
 {
   LoomConv2dAttrs *attrs = r->attrs;
-  const guint g = rewrite_in (r, 0);
 
-  if (r->in->len != 2 || graph_only_reader (r->g, g, FALSE) != r->root
-      || !halves (r->other, &graph_value (r->g, g)->desc) || graph_value (r->g, node_in (r->other, 0))->is_uniform)
+  if (attrs->pooled || !halves (r->other, &graph_value (r->g, rewrite_in (r, 0))->desc)
+      || graph_value (r->g, node_in (r->other, 0))->is_uniform)
     return FALSE;
   attrs->pooled = true;
   rewrite_set_in (r, 0, node_in (r->other, 0));
@@ -53,9 +52,10 @@ const PlanPattern patterns_of_pooled_convolutions[] = {
     .other = PATTERN_CALL ("max_pool2d"),
     .find = pattern_reader,
     .rewrite = fuse_pool },
-  { .root = PATTERN_CALL ("conv2d_weight_grad"),
+  { .root = PATTERN_CALL ("conv2d_weight_grad", "conv2d_input_grad"),
     .other = PATTERN_CALL ("max_pool2d_grad"),
     .find = pattern_producer,
+    .flags = PATTERN_KEEPS_OTHER,
     .rewrite = fuse_pool_grad },
   { .rewrite = NULL },
 };

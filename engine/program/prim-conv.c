@@ -38,14 +38,14 @@ infer_conv2d (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTenso
   return TRUE;
 }
 
-/* g [N,K,P,Q], w → dx [N,C,H,W] */
+/* g [N,K,P,Q], w, with a pooling indices → dx [N,C,H,W] */
 static gboolean
 infer_input_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, LoomTensorDesc *out, guint *n_out,
                   char **why)
 {
   const LoomConv2dTo *a = attrs;
 
-  if (!loom_prim_arity (n_in, 2, why))
+  if (!loom_prim_arity (n_in, a->kernel.pooled ? 3 : 2, why))
     return FALSE;
   if (in[0].rank != 4 || in[1].rank != 4 || in[0].dim[1] != in[1].dim[0])
     return loom_prim_refuse (why, "the shapes of g and w do not match");
@@ -312,7 +312,8 @@ flops_conv2d (const void *attrs, guint n_in, const LoomTensorDesc *in, const Loo
 static double
 flops_input_grad (const void *attrs, guint n_in, const LoomTensorDesc *in, const LoomTensorDesc *out)
 {
-  return 2.0 * (double)loom_desc_count (&in[0]) * (double)(in[1].dim[1] * in[1].dim[2] * in[1].dim[3]);
+  return 2.0 * pooled_from (attrs) * (double)loom_desc_count (&in[0])
+         * (double)(in[1].dim[1] * in[1].dim[2] * in[1].dim[3]);
 }
 
 static double

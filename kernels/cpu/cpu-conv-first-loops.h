@@ -282,8 +282,7 @@ NAMED (backward_pooled) (const First *self, const float *frame, const float *g, 
 
 #pragma GCC unroll 5
             for (int s = 0; s < size; s++)
-              acc[r * size + s]
-                  += v * (V)_mm512_permutexvar_ps (_mm512_add_epi32 (place, _mm512_set1_epi32 (s)), rows);
+              acc[r * size + s] += v * (V)_mm512_permutexvar_ps (_mm512_add_epi32 (place, _mm512_set1_epi32 (s)), rows);
           }
       }
 #pragma GCC unroll 25

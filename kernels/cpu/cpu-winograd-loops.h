@@ -166,13 +166,34 @@ place_next (Place *place, int64_t tiles_h, int64_t tiles_w)
 }
 
 /* Pixels of a tile: pixel (i, j) is at row[i] + j·channels if bit j of `columns` is set, and else outside the image.
- * Rows outside are rows of zeros [side, channels]. */
+ * Rows outside are rows of zeros [side, channels].
+ *
+ * Of an image that is the gradient of a pooling, only the windows [height / 2, width / 2] are stored, and which pixel
+ * of each is not zero: pixel (i, j) is in the window at row[i] + window[j], and of those channels of it whose number at
+ * index[i] + window[j] is that of the pixel. */
 typedef struct
 {
   const float *row[MAX_SIDE], *zeros;
   int64_t channels;
   unsigned columns;
+  const uint8_t *index[MAX_SIDE];
+  int64_t window[MAX_SIDE];
 } Tile;
+
+/* Whether convolutions with a pooling are compiled. */
+#ifdef __AVX512F__
+#define HAS_POOLED true
+#else
+#define HAS_POOLED false
+#endif
+
+/* Whether a tile's image is the gradient of a pooling, and if so, whether the tile begins in the middle of a window. */
+typedef enum
+{
+  TILE_PLAIN,
+  TILE_POOLED,
+  TILE_POOLED_ODD
+} TileKind;
 
 /* The side x side pixels from (top, left) of an image [height, width, channels]. */
 INLINE void
@@ -191,6 +212,29 @@ tile_find (Tile *tile, int side, const float *image, int64_t height, int64_t wid
     }
 }
 
+/* The same for a gradient g and its indices [height / 2, width / 2, channels] of a pooling. Columns outside are masked,
+ * so their windows are any that are inside. */
+INLINE void
+tile_find_pooled (Tile *tile, int side, const float *g, const uint8_t *indices, int64_t height, int64_t width,
+                  int64_t channels, int64_t top, int64_t left, const float *zeros)
+{
+  const int64_t first = left < 0 ? 0 : left / 2, last = width / 2 - 1;
+
+  tile->channels = channels;
+  tile->columns = 0;
+  for (int i = 0; i < side; i++)
+    {
+      const bool is_inside = top + i >= 0 && top + i < height;
+      const int64_t at = is_inside ? ((top + i) / 2 * (width / 2) + first) * channels : 0;
+      const int64_t column = left + i < 0 ? 0 : (left + i) / 2;
+
+      tile->row[i] = is_inside ? g + at : zeros;
+      tile->index[i] = is_inside ? indices + at : (const uint8_t *)zeros;
+      tile->window[i] = ((column < last ? column : last) - first) * channels;
+      tile->columns |= (unsigned)(left + i >= 0 && left + i < width) << i;
+    }
+}
+
 /* The first n lanes of column j of a tile, without a branch, which would be mispredicted at every border. */
 #ifdef __AVX512F__
 typedef __mmask16 Lanes;
@@ -202,11 +246,19 @@ typedef int64_t Lanes;
 #endif
 
 INLINE V
-tile_load (const Tile *tile, int i, int j, int64_t channel, Lanes lanes)
+tile_load (const Tile *tile, TileKind kind, int i, int j, int64_t channel, Lanes lanes)
 {
   const float *from = tile->row[i] + j * tile->channels + channel;
 
 #ifdef __AVX512F__
+  if (kind != TILE_PLAIN)
+    {
+      const int odd = kind == TILE_POOLED_ODD, number = (i + odd) % 2 * 2 + (j + odd) % 2;
+      const __m128i index = _mm_loadu_si128 ((const __m128i *)(tile->index[i] + tile->window[j] + channel));
+
+      lanes = _mm_mask_cmpeq_epi8_mask (lanes, index, _mm_set1_epi8 ((char)number));
+      from = tile->row[i] + tile->window[j] + channel;
+    }
   return (V)_mm512_maskz_loadu_ps (lanes, from);
 #else
   return lanes == 0 ? (V){ 0 } : load (from, lanes);
@@ -215,7 +267,7 @@ tile_load (const Tile *tile, int i, int j, int64_t channel, Lanes lanes)
 
 /* LANES channels of B' d B, with position stride `stride`. There are n channels, maybe fewer than LANES. */
 INLINE void
-input_tile (int step, const Tile *tile, int64_t channel, int64_t n, float *to, int64_t stride)
+input_tile (int step, const Tile *tile, TileKind kind, int64_t channel, int64_t n, float *to, int64_t stride)
 {
   const int side = SIDE (step);
   V column[MAX_SIDE][MAX_SIDE], line[MAX_SIDE], o[MAX_SIDE];
@@ -227,7 +279,7 @@ input_tile (int step, const Tile *tile, int64_t channel, int64_t n, float *to, i
 
 #pragma GCC unroll 6
       for (int i = 0; i < side; i++)
-        line[i] = tile_load (tile, i, j, channel, lanes);
+        line[i] = tile_load (tile, kind, i, j, channel, lanes);
       input_line (step, line, column[j]);
     }
 #pragma GCC unroll 6
@@ -245,7 +297,7 @@ input_tile (int step, const Tile *tile, int64_t channel, int64_t n, float *to, i
 
 /* LANES channels of A g A', and their sum over the tile. */
 INLINE V
-gradient_tile (int step, const Tile *tile, int64_t channel, int64_t n, float *to, int64_t stride)
+gradient_tile (int step, const Tile *tile, TileKind kind, int64_t channel, int64_t n, float *to, int64_t stride)
 {
   const int side = SIDE (step);
   V column[MAX_STEP][MAX_SIDE], line[MAX_STEP], o[MAX_SIDE], sum = { 0 };
@@ -258,7 +310,7 @@ gradient_tile (int step, const Tile *tile, int64_t channel, int64_t n, float *to
 #pragma GCC unroll 6
       for (int i = 0; i < step; i++)
         {
-          line[i] = tile_load (tile, i, j, channel, lanes);
+          line[i] = tile_load (tile, kind, i, j, channel, lanes);
           sum += line[i];
         }
       gradient_line (step, line, column[j]);

@@ -10,6 +10,7 @@
  * every sum has one order for any number of threads. */
 #include "kernels/cpu/cpu-conv-sizes.h"
 #include "kernels/cpu/cpu-winograd-loops.h"
+#include "kernels/conv-pooled.h"
 
 #include <string.h>
 
@@ -39,8 +40,9 @@ typedef struct
 typedef struct
 {
   const Winograd *self;
-  const float *x, *g; /* [N,H,W,C]; [N,P,Q,K] */
-  float *dw, *dbias;  /* [K,C,3,3]; [K] or NULL */
+  const float *x, *g;     /* [N,H,W,C]; [N,P,Q,K] */
+  const uint8_t *indices; /* with a pooling, as g [N,P/2,Q/2,K]; else NULL */
+  float *dw, *dbias;      /* [K,C,3,3]; [K] or NULL */
   /* Scratch: [side][panels or blocks · PANEL]; [threads or slots] workspaces; [slots][positions][panels][C][PANEL];
    * [slots][panels · PANEL]. */
   float *zeros, *workspaces, *sums, *bias;
@@ -70,7 +72,8 @@ block_at (const Call *call, int64_t slot, int64_t tile, int64_t workspace)
 
 /* Transforms tile t of the block, and adds the sum of its gradient to bias. */
 INLINE void
-transform_tile (int step, const Call *call, const Block *block, int64_t t, const Place *place, float *bias)
+transform_tile (int step, TileKind kind, const Call *call, const Block *block, int64_t t, const Place *place,
+                float *bias)
 {
   const Winograd *self = call->self;
   int64_t image = place->image, top = place->row * step, left = place->column * step;
@@ -79,13 +82,21 @@ transform_tile (int step, const Call *call, const Block *block, int64_t t, const
   tile_find (&tile, SIDE (step), call->x + image * self->H * self->W * self->C, self->H, self->W, self->C,
              top - self->top, left - self->left, call->zeros);
   for (int64_t c = 0; c < self->C; c += LANES)
-    input_tile (step, &tile, c, self->C - c, block->x_tiles + (c / PANEL * self->block + t) * PANEL + c % PANEL,
-                self->x_stride);
-  tile_find (&tile, step, call->g + image * self->P * self->Q * self->K, self->P, self->Q, self->K, top, left,
-             call->zeros);
+    input_tile (step, &tile, TILE_PLAIN, c, self->C - c,
+                block->x_tiles + (c / PANEL * self->block + t) * PANEL + c % PANEL, self->x_stride);
+  if (kind == TILE_PLAIN)
+    tile_find (&tile, step, call->g + image * self->P * self->Q * self->K, self->P, self->Q, self->K, top, left,
+               call->zeros);
+  else
+    {
+      const int64_t at = image * (self->P / 2) * (self->Q / 2) * self->K;
+
+      tile_find_pooled (&tile, step, call->g + at, call->indices + at, self->P, self->Q, self->K, top, left,
+                        call->zeros);
+    }
   for (int64_t c = 0; c < self->K; c += LANES)
     *(V *)(bias + c)
-        += gradient_tile (step, &tile, c, self->K - c,
+        += gradient_tile (step, &tile, kind, c, self->K - c,
                           block->g_tiles + (c / PANEL * self->block + t) * PANEL + c % PANEL, self->g_stride);
 }
 
@@ -94,16 +105,21 @@ transform_group (const Call *call, const Block *block, int64_t group)
 {
   const Winograd *self = call->self;
   float *bias = block->bias + group * self->panels * PANEL;
+  const bool pooled = HAS_POOLED && call->indices != NULL;
 
   Place place = place_of_tile (block->first + group * GROUP, self->tiles_h, self->tiles_w);
 
   memset (bias, 0, (size_t)(self->panels * PANEL) * sizeof (float));
   for (int64_t t = group * GROUP; t < (group + 1) * GROUP && t < block->n; t++)
     {
-      if (self->step == 4)
-        transform_tile (4, call, block, t, &place, bias);
+      if (self->step == 4 && !pooled)
+        transform_tile (4, TILE_PLAIN, call, block, t, &place, bias);
+      else if (self->step == 4)
+        transform_tile (4, TILE_POOLED, call, block, t, &place, bias);
+      else if (!pooled)
+        transform_tile (2, TILE_PLAIN, call, block, t, &place, bias);
       else
-        transform_tile (2, call, block, t, &place, bias);
+        transform_tile (2, TILE_POOLED, call, block, t, &place, bias);
       place_next (&place, self->tiles_h, self->tiles_w);
     }
 }
@@ -253,9 +269,11 @@ static LoomStatus
 work (CpuKernel *k, void *const *b, LoomMessage *message)
 {
   Winograd *self = (Winograd *)k;
-  Call call = { .self = self, .g = b[0], .x = b[1], .dw = b[2], .dbias = self->has_bias ? b[3] : NULL };
+  Call call = { .self = self, .g = b[0], .x = b[1], .dw = b[k->n_in] };
   int64_t width = self->panels * PANEL, zeros = zero_floats (self);
 
+  call.dbias = self->has_bias ? b[k->n_in + 1] : NULL;
+  call.indices = k->n_in > 2 ? b[2] : NULL;
   call.zeros = b[k->n_in + k->n_out];
   call.bias = call.zeros + zeros;
   call.sums = call.bias + self->slots * width;
@@ -290,21 +308,21 @@ ISA (cpu_winograd_weight_grad) (LoomDevice *device, const LoomKernelSpec *spec, 
                                 LoomMessage *message)
 {
   const LoomConv2dAttrs *a = spec->attrs;
-  const LoomTensorDesc *x = &spec->in[1], *y = &spec->in[0];
+  const LoomTensorDesc y = loom_conv_before_pooling (a, &spec->in[0]), *x = &spec->in[1];
   int64_t positions, workspaces;
   bool is_small;
   Winograd *self;
 
-  if (!ISA (cpu_winograd_fits) (spec, x, &spec->out[0], y))
+  if (!ISA (cpu_winograd_fits) (spec, x, &spec->out[0], &spec->in[0]))
     return LOOM_STATUS_UNSUPPORTED;
   self = cpu_kernel_new (sizeof *self, device, spec, attrs_size, work, message);
   if (self == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
-  CPU_CONV_TAKE_SIZES (self, a, x, &spec->out[0], y);
+  CPU_CONV_TAKE_SIZES (self, a, x, &spec->out[0], &y);
   self->has_bias = a->has_bias;
   self->blocks = (self->C + PANEL - 1) / PANEL;
   self->panels = (self->K + PANEL - 1) / PANEL;
-  self->step = ISA (cpu_winograd_step) (y);
+  self->step = ISA (cpu_winograd_step) (&y);
   positions = POSITIONS (self->step);
   self->tiles_h = (self->P + self->step - 1) / self->step;
   self->tiles_w = (self->Q + self->step - 1) / self->step;

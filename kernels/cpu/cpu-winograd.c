@@ -6,7 +6,9 @@
  *
  * depth is the number of channels that are summed over, and columns the number of result channels: C and K of a forward
  * pass, K and C of the input's gradient. */
+#include "kernels/cpu/cpu-pool-window.h"
 #include "kernels/cpu/cpu-winograd-loops.h"
+#include "kernels/conv-pooled.h"
 
 #include <string.h>
 
@@ -27,16 +29,17 @@ typedef struct
   int64_t tiles_h, tiles_w, tiles;
   int64_t block;                                       /* tiles of a block */
   int64_t input_stride, product_stride, filter_stride; /* floats from position to position */
-  bool has_bias, relu;
-  bool is_kept;     /* filters are transformed once, into kept memory */
-  LoomScalarOp act; /* an activation other than relu */
+  bool has_bias, relu, pooled;                         /* pooled: the result, or for the input's gradient the input */
+  bool is_kept;                                        /* filters are transformed once, into kept memory */
+  LoomScalarOp act;                                    /* an activation other than relu */
 } Winograd;
 
 typedef struct
 {
   const Winograd *self;
   const float *x, *w, *bias; /* [N,H,W,depth]; [K,C,3,3]; [columns] or NULL */
-  float *y;                  /* [N,P,Q,columns] */
+  float *y;                  /* [N,P,Q,columns], or with a pooling [N,P/2,Q/2,columns] */
+  uint8_t *indices;          /* of the pooling, [N,P/2,Q/2,columns], or [N,H/2,W/2,depth] as x; else NULL */
   float *filters;            /* scratch or kept memory: [positions][panels][depth][PANEL] */
   float *zeros, *workspaces; /* scratch: [side][blocks·PANEL]; one workspace a thread */
 } Call;
@@ -100,7 +103,7 @@ part_filters (void *context, int64_t from, int64_t to)
 
 /* Transforms n tiles of x from `tile` on to workspace [positions][blocks][block][width]. */
 INLINE void
-transform_input (int step, const Call *call, int64_t tile, int64_t n, float *workspace)
+transform_input (int step, TileKind kind, const Call *call, int64_t tile, int64_t n, float *workspace)
 {
   const Winograd *self = call->self;
 
@@ -108,19 +111,47 @@ transform_input (int step, const Call *call, int64_t tile, int64_t n, float *wor
 
   for (int64_t t = 0; t < n; t++, place_next (&place, self->tiles_h, self->tiles_w))
     {
+      const int64_t top = place.row * step - self->top, left = place.column * step - self->left;
       Tile from;
 
-      tile_find (&from, SIDE (step), call->x + place.image * self->H * self->W * self->depth, self->H, self->W,
-                 self->depth, place.row * step - self->top, place.column * step - self->left, call->zeros);
+      if (kind == TILE_PLAIN)
+        tile_find (&from, SIDE (step), call->x + place.image * self->H * self->W * self->depth, self->H, self->W,
+                   self->depth, top, left, call->zeros);
+      else
+        {
+          const int64_t at = place.image * (self->H / 2) * (self->W / 2) * self->depth;
+
+          tile_find_pooled (&from, SIDE (step), call->x + at, call->indices + at, self->H, self->W, self->depth, top,
+                            left, call->zeros);
+        }
       for (int64_t c = 0; c < self->depth; c += LANES)
-        input_tile (step, &from, c, self->depth - c,
+        input_tile (step, &from, kind, c, self->depth - c,
                     workspace + (c / PANEL * self->block + t) * self->width + c % PANEL, self->input_stride);
     }
 }
 
+/* Writes the maxima of the windows of a tile, of which rows x row pixels are inside the image, from window `at` on. */
+INLINE void
+pool_tile (int step, const Call *call, V y[MAX_STEP][MAX_STEP], int64_t rows, int64_t row, int64_t at)
+{
+#ifdef __AVX512F__
+  const Winograd *self = call->self;
+
+  for (int i = 0; i < step; i += 2)
+    for (int j = 0; j < step; j += 2)
+      {
+        const __m512 tap[4] = { (__m512)y[i][j], (__m512)y[i][j + 1], (__m512)y[i + 1][j], (__m512)y[i + 1][j + 1] };
+        const int64_t window = at + (i / 2 * (self->Q / 2) + j / 2) * self->columns;
+
+        if (i < rows && j < row)
+          cpu_pool_window (tap, self->relu, call->y + window, call->indices + window);
+      }
+#endif
+}
+
 /* Transforms products [positions][panels][block][PANEL] of n tiles to y [N,P,Q,columns]. */
 INLINE void
-transform_output (int step, const Call *call, int64_t tile, int64_t n, const float *products)
+transform_output (int step, bool pooled, const Call *call, int64_t tile, int64_t n, const float *products)
 {
   const Winograd *self = call->self;
 
@@ -131,6 +162,7 @@ transform_output (int step, const Call *call, int64_t tile, int64_t n, const flo
       int64_t top = place.row * step, left = place.column * step;
       int64_t rows = self->P - top < step ? self->P - top : step, row = self->Q - left < step ? self->Q - left : step;
       float *to = call->y + ((place.image * self->P + top) * self->Q + left) * self->columns;
+      const int64_t window = ((place.image * self->P + top) / 2 * (self->Q / 2) + left / 2) * self->columns;
 
       for (int64_t c = 0; c < self->columns; c += LANES)
         {
@@ -141,11 +173,15 @@ transform_output (int step, const Call *call, int64_t tile, int64_t n, const flo
             for (int j = 0; j < step; j++)
               {
                 y[i][j] += bias;
+                if (pooled)
+                  continue;
                 if (self->relu)
                   y[i][j] = (V)((VI)y[i][j] & (VI)((y[i][j] > 0) | (y[i][j] != y[i][j])));
                 if (i < rows && j < row)
                   store (to + (i * self->Q + j) * self->columns + c, y[i][j], self->columns - c);
               }
+          if (pooled)
+            pool_tile (step, call, y, rows, row, window + c);
         }
     }
 }
@@ -172,6 +208,8 @@ part_tiles (void *context, int64_t from, int64_t to)
   const Call *call = context;
   const Winograd *self = call->self;
   int64_t positions = POSITIONS (self->step);
+  const bool pooled = HAS_POOLED && self->pooled, pooled_input = pooled && self->flipped;
+  const bool pooled_result = pooled && !self->flipped;
   int64_t workspace_floats = positions * (self->input_stride + self->product_stride), threads = self->k.threads;
 
   for (int64_t thread = from; thread < to; thread++)
@@ -183,17 +221,25 @@ part_tiles (void *context, int64_t from, int64_t to)
         {
           int64_t n = last - tile < self->block ? last - tile : self->block;
 
-          if (self->step == 4)
-            transform_input (4, call, tile, n, input);
+          if (self->step == 4 && !pooled_input)
+            transform_input (4, TILE_PLAIN, call, tile, n, input);
+          else if (self->step == 4)
+            transform_input (4, TILE_POOLED_ODD, call, tile, n, input);
+          else if (!pooled_input)
+            transform_input (2, TILE_PLAIN, call, tile, n, input);
           else
-            transform_input (2, call, tile, n, input);
+            transform_input (2, TILE_POOLED_ODD, call, tile, n, input);
           for (int64_t position = 0; position < positions; position++)
             for (int64_t panel = 0; panel < self->panels; panel++)
               multiply (call, n, position, panel, input, products);
-          if (self->step == 4)
-            transform_output (4, call, tile, n, products);
+          if (self->step == 4 && !pooled_result)
+            transform_output (4, false, call, tile, n, products);
+          else if (self->step == 4)
+            transform_output (4, true, call, tile, n, products);
+          else if (!pooled_result)
+            transform_output (2, false, call, tile, n, products);
           else
-            transform_output (2, call, tile, n, products);
+            transform_output (2, true, call, tile, n, products);
         }
     }
 }
@@ -212,7 +258,7 @@ prepare (LoomKernel *kernel, LoomStream *stream, void *const *b, LoomMessage *me
   const Winograd *self = (const Winograd *)kernel;
 
   cpu_thread_prepare (self->k.device);
-  transform_filters (&(Call){ .self = self, .w = b[1], .filters = b[self->k.n_in + 2] });
+  transform_filters (&(Call){ .self = self, .w = b[1], .filters = b[self->k.n_in + self->k.n_out + 1] });
   return LOOM_STATUS_OK;
 }
 
@@ -223,11 +269,13 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
   const int64_t zeros = SIDE (self->step) * self->blocks * PANEL;
   Call call = { .self = self, .x = b[0], .w = b[1], .bias = self->has_bias ? b[2] : NULL, .y = b[k->n_in] };
 
-  call.zeros = b[k->n_in + 1];
+  if (self->pooled)
+    call.indices = b[self->flipped ? 2 : k->n_in + 1];
+  call.zeros = b[k->n_in + k->n_out];
   call.workspaces = call.zeros + zeros;
   memset (call.zeros, 0, (size_t)zeros * sizeof (float));
   if (self->is_kept)
-    call.filters = b[k->n_in + 2];
+    call.filters = b[k->n_in + k->n_out + 1];
   else
     {
       call.filters = call.workspaces;
@@ -236,7 +284,8 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
     }
   cpu_parallel (k->threads, k->threads, part_tiles, &call);
   if (self->act != LOOM_SCALAR_ID)
-    ISA (cpu_apply) (self->act, call.y, self->N * self->P * self->Q * self->columns);
+    ISA (cpu_apply)
+  (self->act, call.y, self->N * self->P * self->Q * self->columns / (self->pooled && !self->flipped ? 4 : 1));
   return LOOM_STATUS_OK;
 }
 
@@ -259,7 +308,8 @@ ISA (cpu_winograd_flops) (const LoomKernelSpec *spec)
   bool input_grad = strcmp (spec->primitive, "conv2d_input_grad") == 0;
   bool weight_grad = strcmp (spec->primitive, "conv2d_weight_grad") == 0;
   /* The tiles are those of the result, or for the filters' gradient those of y. */
-  const LoomTensorDesc *tiled = weight_grad ? &spec->in[0] : &spec->out[0];
+  const LoomTensorDesc y = loom_conv_before_pooling (spec->attrs, weight_grad ? &spec->in[0] : &spec->out[0]);
+  const LoomTensorDesc *tiled = input_grad ? &spec->out[0] : &y;
   const LoomTensorDesc *w = weight_grad ? &spec->out[0] : &spec->in[1];
   int64_t columns = input_grad ? w->dim[1] : w->dim[0], depth = input_grad ? w->dim[0] : w->dim[1];
 
@@ -279,20 +329,37 @@ is_profitable (const LoomTensorDesc *x, const LoomTensorDesc *y)
          && x->dim[1] * y->dim[1] * POSITIONS (step) * (int64_t)sizeof (float) <= FILTERS_MAX;
 }
 
+#define POOLED_MIN 128 /* tiles; for fewer a direct convolution may be faster, and only one without a pooling is */
+
+/* True if the algorithm applies with a pooling of y [N,K,P,Q]. Tiles of a gradient are read from windows that begin in
+ * the middle, as with a padding of 1. */
+static bool
+pools (const LoomKernelSpec *spec, const LoomTensorDesc *y)
+{
+  const int step = ISA (cpu_winograd_step) (y);
+  const LoomConv2dAttrs *a = spec->attrs;
+  const LoomTensorDesc *indices = spec->n_out > 1 && spec->out[1].rank == 4 ? &spec->out[1] : &spec->in[2];
+
+  return HAS_POOLED && a->pad[0] == 1 && a->pad[1] == 1 && a->pad[2] == 1 && a->pad[3] == 1 && y->dim[1] % LANES == 0
+         && indices->layout == LOOM_LAYOUT_NHWC && multiplications (y, step) >= POOLED_MIN * POSITIONS (step);
+}
+
 bool
 ISA (cpu_winograd_fits) (const LoomKernelSpec *spec, const LoomTensorDesc *x, const LoomTensorDesc *w,
                          const LoomTensorDesc *y)
 {
   const LoomConv2dAttrs *a = spec->attrs;
+  const LoomTensorDesc full = loom_conv_before_pooling (a, y);
 
 #ifndef __AVX2__
   /* With vectors of four, and sixteen of them, the transforms cost more than they save. */
   if (a->algorithm != LOOM_CONV_WINOGRAD)
     return false;
 #endif
-  if (a->algorithm == LOOM_CONV_DIRECT || a->pooled || !cpu_all_f32 (spec) || x->layout != LOOM_LAYOUT_NHWC
-      || y->layout != LOOM_LAYOUT_NHWC || w->layout != LOOM_LAYOUT_PLAIN || w->dim[2] != 3 || w->dim[3] != 3
-      || a->groups != 1 || loom_desc_count (x) == 0 || loom_desc_count (y) == 0)
+  if (a->algorithm == LOOM_CONV_DIRECT || !loom_conv_pooled_fits (spec) || (a->pooled && !pools (spec, &full))
+      || !cpu_all_f32 (spec) || x->layout != LOOM_LAYOUT_NHWC || y->layout != LOOM_LAYOUT_NHWC
+      || w->layout != LOOM_LAYOUT_PLAIN || w->dim[2] != 3 || w->dim[3] != 3 || a->groups != 1
+      || loom_desc_count (x) == 0 || loom_desc_count (y) == 0)
     return false;
   for (int i = 0; i < 2; i++)
     if (a->stride[i] != 1 || a->dilation[i] != 1)
@@ -300,7 +367,7 @@ ISA (cpu_winograd_fits) (const LoomKernelSpec *spec, const LoomTensorDesc *x, co
   for (int i = 0; i < 4; i++)
     if (a->pad[i] < 0 || a->pad[i] > 2)
       return false;
-  return a->algorithm == LOOM_CONV_WINOGRAD || is_profitable (x, y);
+  return a->algorithm == LOOM_CONV_WINOGRAD || is_profitable (x, &full);
 }
 
 /* from, to: the input and the result; top, left: the padding of the input. */
@@ -323,6 +390,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const
   self->top = top;
   self->left = left;
   self->act = LOOM_SCALAR_ID;
+  self->pooled = loom_conv_is_pooled (spec);
   self->blocks = (self->depth + PANEL - 1) / PANEL;
   self->panels = (self->columns + PANEL - 1) / PANEL;
   self->width = self->depth <= LANES ? LANES : PANEL;
@@ -358,11 +426,13 @@ ISA (cpu_winograd) (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs
                     LoomMessage *message)
 {
   const LoomConv2dAttrs *a = spec->attrs;
+  LoomTensorDesc y;
   LoomStatus status;
 
   if (!ISA (cpu_winograd_fits) (spec, &spec->in[0], &spec->in[1], &spec->out[0]))
     return LOOM_STATUS_UNSUPPORTED;
-  status = create (device, spec, attrs_size, &spec->in[0], &spec->out[0], a->pad[0], a->pad[2], kernel, message);
+  y = loom_conv_before_pooling (a, &spec->out[0]);
+  status = create (device, spec, attrs_size, &spec->in[0], &y, a->pad[0], a->pad[2], kernel, message);
   if (status == LOOM_STATUS_OK)
     {
       Winograd *self = (Winograd *)*kernel;
@@ -379,12 +449,13 @@ ISA (cpu_winograd_input_grad) (LoomDevice *device, const LoomKernelSpec *spec, s
                                LoomMessage *message)
 {
   const LoomConv2dAttrs *a = spec->attrs;
+  LoomTensorDesc g;
   LoomStatus status;
 
   if (!ISA (cpu_winograd_fits) (spec, &spec->out[0], &spec->in[1], &spec->in[0]))
     return LOOM_STATUS_UNSUPPORTED;
-  status
-      = create (device, spec, attrs_size, &spec->in[0], &spec->out[0], 2 - a->pad[0], 2 - a->pad[2], kernel, message);
+  g = loom_conv_before_pooling (a, &spec->in[0]);
+  status = create (device, spec, attrs_size, &g, &spec->out[0], 2 - a->pad[0], 2 - a->pad[2], kernel, message);
   if (status == LOOM_STATUS_OK)
     ((Winograd *)*kernel)->flipped = true;
   return status;

@@ -126,7 +126,7 @@ static LoomStatus
 FN (conv2d_pooled) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
   LoomConv2dAttrs plain = *(const LoomConv2dAttrs *)k->attrs;
-  LoomTensorDesc full = pooled_from (&k->out[0]);
+  LoomTensorDesc full = loom_conv_before_pooling (k->attrs, &k->out[0]);
   RefKernel conv = *k;
   void *buffers[4] = { b[0], b[1], b[2] };
   int64_t count = loom_desc_count (&k->out[0]), Q = k->out[0].dim[3];
@@ -161,15 +161,14 @@ FN (conv2d_pooled) (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* b: g [N,K,P/2,Q/2], x, indices; dw, [dbias]. */
+/* Calls a gradient with in[0] [N,K,P,Q], made of g and indices [N,K,P/2,Q/2], and the other buffers. */
 static LoomStatus
-FN (conv2d_weight_grad_pooled) (const RefKernel *k, void *const *b, LoomMessage *message)
+FN (spread) (const RefKernel *k, void *const *b, RefWork work, void **buffers, LoomMessage *message)
 {
-  const LoomTensorDesc in[2] = { pooled_from (&k->in[0]), k->in[1] };
+  const LoomTensorDesc in[2] = { loom_conv_before_pooling (k->attrs, &k->in[0]), k->in[1] };
   RefKernel conv = *k;
   int64_t count = loom_desc_count (&k->in[0]), Q = k->in[0].dim[3];
-  T *all = calloc ((size_t)count * 4 + 1, sizeof (T));
-  void *buffers[4] = { all, b[1], b[3], k->n_out > 1 ? b[4] : NULL };
+  T *all = buffers[0] = calloc ((size_t)count * 4 + 1, sizeof (T));
 
   if (all == NULL)
     return LOOM_STATUS_OUT_OF_MEMORY;
@@ -180,7 +179,22 @@ FN (conv2d_weight_grad_pooled) (const RefKernel *k, void *const *b, LoomMessage 
       all[i / Q * 4 * Q + i % Q * 2 + t / 2 * 2 * Q + t % 2] = ((const T *)b[0])[i];
     }
   conv.in = (LoomTensorDesc *)in;
-  FN (conv2d_weight_grad) (&conv, buffers, message);
+  work (&conv, buffers, message);
   free (all);
   return LOOM_STATUS_OK;
+}
+
+/* b: g [N,K,P/2,Q/2], w, indices; dx. */
+static LoomStatus
+FN (conv2d_input_grad_pooled) (const RefKernel *k, void *const *b, LoomMessage *message)
+{
+  return FN (spread) (k, b, FN (conv2d_input_grad), (void *[3]){ NULL, b[1], b[3] }, message);
+}
+
+/* b: g [N,K,P/2,Q/2], x, indices; dw, [dbias]. */
+static LoomStatus
+FN (conv2d_weight_grad_pooled) (const RefKernel *k, void *const *b, LoomMessage *message)
+{
+  return FN (spread) (k, b, FN (conv2d_weight_grad), (void *[4]){ NULL, b[1], b[3], k->n_out > 1 ? b[4] : NULL },
+                      message);
 }

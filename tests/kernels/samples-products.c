@@ -238,13 +238,16 @@ conv_samples (GPtrArray *all)
 }
 
 /* Convolutions with a pooling (kernels/conv-pooled.h): of numbers that differ; of integers, with ties, and NaN that
- * win; and of zeros, whose results are zeros of both signs, equal to each other. */
+ * win; and of zeros, whose results are zeros of both signs, equal to each other. Those of several channels may be
+ * computed by Winograd's algorithm, which rounds equal sums differently and spreads NaN. */
 static void
 pooled_conv_samples (GPtrArray *all)
 {
-  /* N, H, W, K, R, pad */
-  static const int cases[][6]
-      = { { 9, 12, 14, 16, 5, 2 }, { 5, 8, 10, 32, 3, 1 }, { 2, 6, 4, 16, 3, 0 }, { 1, 28, 28, 16, 3, 1 } };
+  /* N, H, W, K, R, pad, C */
+  static const int cases[][7]
+      = { { 9, 12, 14, 16, 5, 2, 1 },  { 5, 8, 10, 32, 3, 1, 1 },    { 2, 6, 4, 16, 3, 0, 1 },
+          { 1, 28, 28, 16, 3, 1, 1 },  { 12, 14, 12, 48, 3, 1, 16 }, { 9, 12, 18, 16, 3, 1, 20 },
+          { 130, 2, 2, 32, 3, 1, 32 }, { 8, 16, 16, 24, 3, 1, 16 } };
   static const struct
   {
     const char *name;
@@ -259,7 +262,7 @@ pooled_conv_samples (GPtrArray *all)
         const int number = v % (int)G_N_ELEMENTS (cases), *c = cases[number];
         const typeof (fills[0]) *fill = &fills[v / (int)G_N_ELEMENTS (cases)];
         const gint64 P = conv_size (c[1], 2 * c[5], c[4], 1, 1) / 2, Q = conv_size (c[2], 2 * c[5], c[4], 1, 1) / 2;
-        const LoomTensorDesc x = { F, 0, 4, { c[0], 1, c[1], c[2] } }, w = { F, 0, 4, { c[3], 1, c[4], c[4] } };
+        const LoomTensorDesc x = { F, 0, 4, { c[0], c[6], c[1], c[2] } }, w = { F, 0, 4, { c[3], c[6], c[4], c[4] } };
         const LoomTensorDesc y = { F, 0, 4, { c[0], c[3], P, Q } }, bias = { F, 0, 1, { c[3] } };
         const LoomTensorDesc indices = { LOOM_U8, 0, 4, { c[0], c[3], P, Q } };
         const LoomConv2dAttrs attrs = { .stride = { 1, 1 },
@@ -269,8 +272,11 @@ pooled_conv_samples (GPtrArray *all)
                                         .has_bias = mode & 1,
                                         .act = mode & 2 ? LOOM_SCALAR_RELU : LOOM_SCALAR_ID,
                                         .pooled = true };
-        Sample *s = sample_add (all, "conv2d", 3e-5, "pooled %d mode %d%s", number, mode, fill->name);
+        Sample *s;
 
+        if (c[6] > 1 && fill != fills)
+          continue;
+        s = sample_add (all, "conv2d", c[6] > 1 ? 1e-4 : 3e-5, "pooled %d mode %d%s", number, mode, fill->name);
         sample_in (s, x, fill->x.kind, fill->x.value);
         sample_in (s, w, fill->w.kind, fill->w.value);
         if (mode & 1)
@@ -289,6 +295,15 @@ pooled_conv_samples (GPtrArray *all)
         sample_out (s, w);
         if (mode & 1)
           sample_out (s, bias);
+        SAMPLE_ATTRS (s, LoomConv2dAttrs) = attrs;
+        s->nhwc = s->joined = TRUE;
+        if (mode & 1 || fill != fills)
+          continue;
+        s = sample_add (all, "conv2d_input_grad", 5e-5, "pooled %d", number);
+        sample_in (s, y, FILL_NORMAL, 0);
+        sample_in (s, w, FILL_NORMAL, 0);
+        sample_in (s, indices, FILL_CLASS, 4);
+        sample_out (s, x);
         SAMPLE_ATTRS (s, LoomConv2dAttrs) = attrs;
         s->nhwc = s->joined = TRUE;
       }
