@@ -147,7 +147,8 @@ compare_costs (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
-/* TRUE if writing `states` takes at most one in `part` of the time since then. */
+/* TRUE if writing `states` takes at most one in `part` of the time since then. The first state of a run is synchronised,
+ * and costs more than the second: of an even number of costs, the lower one in the middle counts. */
 static gboolean
 has_time (const History *self, gint64 part, gint64 since, gint64 states)
 {
@@ -158,7 +159,7 @@ has_time (const History *self, gint64 part, gint64 since, gint64 states)
     return TRUE;
   memcpy (cost, self->cost, sizeof cost);
   qsort (cost, n, sizeof *cost, compare_costs);
-  return loom_monotonic () - since >= part * states * cost[n / 2];
+  return loom_monotonic () - since >= part * states * cost[(n - 1) / 2];
 }
 
 /* One in the middle of a gap that replaces none but extra ones. `steps` after the newest one, which is not extra. */

@@ -679,8 +679,8 @@ test_spread (void)
     }
 }
 
-/* Writing that took a minute is not repeated at once, but one slow state of several is ignored; if not one state fits,
- * none stays. */
+/* Writing that took a minute is not repeated at once, but one slow state of two or three is ignored; if not one state
+ * fits, none stays. */
 static void
 test_no_time (void)
 {
@@ -691,8 +691,11 @@ test_no_time (void)
   history_note_written (&history, &(HistoryState){ 100, -1, 1, FALSE }, now - minute, now);
   g_assert_false (history_wants (&history, 900, NULL));
   history_note_written (&history, &(HistoryState){ 101, -1, 1, FALSE }, now - minute - 1, now - minute);
+  g_assert_true (history_wants (&history, 900, NULL));
+  history_note_written (&history, &(HistoryState){ 102, -1, 1, FALSE }, now - minute, now);
   g_assert_false (history_wants (&history, 900, NULL));
-  history_note_written (&history, &(HistoryState){ 102, -1, 1, FALSE }, now - minute - 1, now - minute);
+  history_note_written (&history, &(HistoryState){ 103, -1, 1, FALSE }, now - minute - 1, now - minute);
+  history_note_written (&history, &(HistoryState){ 104, -1, 1, FALSE }, now - minute - 1, now - minute);
   g_assert_true (history_wants (&history, 900, NULL));
   history.budget = 0;
   g_assert_true (history_make_space (&history, 0, -1, expect_other_cb, &(gint64){ -1 }));
