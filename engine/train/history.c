@@ -11,6 +11,7 @@
 #define FOR_GAPS  0.985 /* of the budget; the rest is for the latest steps, and for states that turn out larger */
 #define RECENT    32    /* states by which the size of the next ones is estimated */
 #define FIRST     8     /* states, until the size of the next ones can be estimated */
+#define PACKED    0.65  /* of the first states, which are packed alone: others, until their size is known */
 #define WIDE      1.05  /* of even gaps: a wider one among the first keeps its extra state */
 #define EARLY     0.07  /* of a gap: by so much the first ones are narrower, if states may become smaller */
 #define GROWTH    1.01  /* of the latest states: from there on they become larger */
@@ -79,6 +80,17 @@ mean_bytes (const History *self)
   return MAX (1, n[1] > 0 ? bytes[1] / n[1] : n[0] > 0 ? bytes[0] / n[0] : 1);
 }
 
+/* Of the next states. */
+static double
+next_bytes (const History *self)
+{
+  gboolean is_known = !self->has_extras;
+
+  for (guint i = 0; i < self->state->len && !is_known; i++)
+    is_known = nth (self, i)->base >= 0;
+  return (is_known ? 1 : PACKED) * mean_bytes (self);
+}
+
 gint64
 history_fits (const History *self)
 {
@@ -131,7 +143,7 @@ next_gap (const History *self)
 {
   const gint64 even = even_gap (self), newest = MAX (0, newest_lasting (self)), more = self->total - newest;
   const double space = FOR_GAPS * (double)self->budget - (double)(self->bytes - self->extra_bytes);
-  const double states = MIN (MOST - (double)self->state->len, space / mean_bytes (self));
+  const double states = MIN (MOST - (double)self->state->len, space / next_bytes (self));
   const double narrower = may_shrink (self) ? 1 - EARLY * (double)more / (double)MAX (1, self->total) : 1;
   const gint64 left = steps_for_each (more, states / narrower);
 
