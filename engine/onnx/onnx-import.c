@@ -625,6 +625,7 @@ read_once (const void *data, gsize length, const char *name_for_errors, const ch
   all.memory = g_ptr_array_new_with_free_func (g_free);
   all.symbols = g_ptr_array_new_with_free_func (g_free);
   all.batch_outer = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  all.dropped = g_hash_table_new (NULL, NULL);
   g_ptr_array_set_size (all.symbols, 26);
   all.dynamic = g_array_new (FALSE, FALSE, sizeof (LoomDim));
   all.mapped = g_ptr_array_new_with_free_func (g_free);
@@ -656,9 +657,12 @@ read_once (const void *data, gsize length, const char *name_for_errors, const ch
                                           "; the graph takes any batch, and can be trained from a data set "
                                           "(--batch fixed keeps the model's).",
                                           all.fixed_batch));
+      /* Nodes that no output needs may have faults before. */
+      const guint n_faults = loom_faults_count (own);
       if (done)
         finish (&all, result);
-      else if (!lacks_memory (own, error))
+      done = done && loom_faults_count (own) == n_faults;
+      if (!done && !lacks_memory (own, error))
         {
           copy_faults (own, faults);
           onnx_sizes_report (all.model->graph, faults);
@@ -673,6 +677,7 @@ read_once (const void *data, gsize length, const char *name_for_errors, const ch
   g_ptr_array_unref (all.mapped);
   g_ptr_array_unref (all.symbols);
   g_hash_table_unref (all.batch_outer);
+  g_hash_table_unref (all.dropped);
   g_clear_pointer (&all.data_free, g_hash_table_unref);
   g_array_unref (all.dynamic);
   g_string_chunk_free (all.pool);

@@ -80,6 +80,10 @@ onnx_note_random (const OnnxImport *all)
       const OnnxNode *node = all->nodes->pdata[i];
 
       n += node->live && g_strv_contains (ops, node->op->name);
+      if (node->live && node->n_out > 0 && g_hash_table_contains (all->dropped, &node->out[0]))
+        loom_faults_add (all->faults, LOOM_ERROR_UNKNOWN_OP, 0, node->id, NULL,
+                         "its random numbers drop elements in training, and something else reads them, too, which is "
+                         "not supported. Export the model in evaluation mode: model.eval().");
     }
   if (n > 0)
     g_ptr_array_add (all->notes, g_strdup_printf ("%u node%s random numbers, also in inference.", n,

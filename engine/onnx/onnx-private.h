@@ -147,6 +147,7 @@ struct _OnnxImport
   gint64 fixed_batch;  /* the model's, which becomes the symbol `batch`; 0: it stays */
   LoomDim batch;
   GHashTable *data_free;   /* OnnxWire → LoomTensor, see onnx-data-free.c; NULL: nothing was computed yet */
+  GHashTable *dropped;     /* OnnxWire of random numbers → OnnxWire of the ones that are dropped by these */
   GHashTable *batch_outer; /* OnnxWire → gint64: the elements before `batch` in its dimension; 1 if there is none */
 };
 
@@ -312,7 +313,8 @@ void onnx_claim_originals (OnnxImport *all, const Onnx__NodeProto *node);
 void onnx_restore_bias (OnnxImport *all, Onnx__NodeProto *node);
 /* Adds sentences about weights of the state dict that are not in the model. */
 void onnx_note_lost (const OnnxImport *all, GPtrArray *notes);
-/* Notes nodes that draw random numbers, once it is known which are written. */
+/* Notes nodes that draw random numbers, once it is known which are written. Adds a fault if numbers by which a dropout
+ * drops are read otherwise, too, for which they would be other ones. */
 void onnx_note_random (const OnnxImport *all);
 /* Notes once that the model dropped elements when it was exported. */
 void onnx_note_training (const OnnxImport *all);

@@ -613,15 +613,22 @@ draws_below (const OnnxWire *wire, double *keep)
   return NULL;
 }
 
-/* Ones that are dropped in training, of the shape of draws. */
+/* Ones that are dropped in training, of the shape of draws. Several readers of a mask have the same ones. */
 static const OnnxWire *
 dropped_ones (OnnxCtx *c, const OnnxWire *draws, double keep)
 {
-  const OnnxWire *ones
-      = onnx_emit (c, "constant", 0, NULL, "value", "1", "shape", onnx_dims (c, &draws->type.shape), NULL);
+  const char *p = onnx_number (c, (double)(float)(1 - keep));
+  GHashTable *dropped = c->all->dropped;
+  const OnnxWire *ones, *found = dropped != NULL ? g_hash_table_lookup (dropped, draws) : NULL;
 
+  if (found != NULL)
+    return g_strcmp0 (onnx_node_get (found->node, "p"), p) == 0 ? found : NULL;
+  ones = onnx_emit (c, "constant", 0, NULL, "value", "1", "shape", onnx_dims (c, &draws->type.shape), NULL);
   onnx_note_training (c->all);
-  return onnx_emit (c, "dropout", ONNX_IN (ones), "p", onnx_number (c, (double)(float)(1 - keep)), NULL);
+  found = onnx_emit (c, "dropout", ONNX_IN (ones), "p", p, NULL);
+  if (dropped != NULL)
+    g_hash_table_insert (dropped, (gpointer)draws, (gpointer)found);
+  return found;
 }
 
 /* Stochastic depth and dropout of channels draw for each sample or channel also in inference, if they were exported in
@@ -644,7 +651,11 @@ recover_dropout (OnnxCtx *c, const OnnxWire *y)
       draws = draws_below (input (y, i), &keep);
       scale = is_op (x, "div") ? probability_of (input (x, 1)) : 0;
       if (draws != NULL && is_near (scale, keep))
-        return onnx_binary (c, "mul", input (x, 0), dropped_ones (c, draws, keep));
+        {
+          const OnnxWire *ones = dropped_ones (c, draws, keep);
+
+          return ones != NULL ? onnx_binary (c, "mul", input (x, 0), ones) : NULL;
+        }
     }
   return NULL;
 }

@@ -525,6 +525,40 @@ test_random_depth (void)
     }
 }
 
+/* Two readers of a mask have one dropout; one that reads the mask in another way is refused. */
+static void
+test_shared_mask (void)
+{
+  static const gint64 dims[] = { 3, 2 };
+
+  for (guint i = 0; i < 2; i++)
+    {
+      GByteArray *g = g_byte_array_new ();
+
+      put_part (g, 5, tensor ("half", 0, dims, 1, 0.5f));
+      put_part (g, 11, port ("x", 2, dims));
+      put_part (g, 1, node ("RandomUniformLike", "", "x", "r"));
+      put_part (g, 1, node ("Add", "", "r half", "s"));
+      put_part (g, 1, node ("Floor", "", "s", "f"));
+      put_part (g, 1, node ("Div", "", "x half", "d"));
+      put_part (g, 1, node ("Mul", "", "d f", "a"));
+      put_part (g, 1, node ("Tanh", "", "x", "t"));
+      put_part (g, 1, node ("Div", "", "t half", "u"));
+      put_part (g, 1, node ("Mul", "", i == 0 ? "u f" : "t f", "b"));
+      put_part (g, 1, node ("Add", "", "a b", "y"));
+      put_part (g, 12, port ("y", 2, dims));
+      if (i == 1)
+        {
+          expect (model (g, 17), "something else reads them, too");
+          continue;
+        }
+      g_autofree char *xml = written (model (g, 17));
+      const char *first = strstr (xml, "op=\"dropout\"");
+      if (first == NULL || strstr (first + 1, "op=\"dropout\"") != NULL || strstr (xml, "op=\"rand\"") != NULL)
+        g_error ("no single dropout:\n%s", xml);
+    }
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -540,5 +574,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/onnx-reader/small-integers", test_small_integers);
   g_test_add_func ("/onnx-reader/loop-types", test_loop_types);
   g_test_add_func ("/onnx-reader/random-depth", test_random_depth);
+  g_test_add_func ("/onnx-reader/shared-mask", test_shared_mask);
   return g_test_run ();
 }
