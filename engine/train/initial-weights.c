@@ -89,9 +89,9 @@ is_weight (const TrainModel *model, const char *name)
   return kind == LOOM_SLOT_PARAMETER || kind == LOOM_SLOT_BUFFER;
 }
 
-/* Magnitudes of DoRA that the file does not have. */
-static gboolean
-begin_magnitudes (const TrainModel *model, const LoomTransfer *transfer, GError **error)
+/* The nodes with magnitudes of DoRA that neither file has. */
+static void
+list_magnitudes (const TrainModel *model, const LoomTransfer *transfer, GHashTable *in_adapter, GArray *begins)
 {
   g_autoptr (GHashTable) loaded = g_hash_table_new (g_str_hash, g_str_equal);
 
@@ -100,17 +100,26 @@ begin_magnitudes (const TrainModel *model, const LoomTransfer *transfer, GError 
   for (guint i = 0; i < loom_net_n_nodes (model->net); i++)
     {
       const int at = loom_net_find_weight (model->net, i, LOOM_LORA_MAGNITUDE);
+      const char *name = at >= 0 ? loom_net_weight (model->net, (guint)at)->name : NULL;
 
-      if (at >= 0 && !g_hash_table_contains (loaded, loom_net_weight (model->net, (guint)at)->name)
-          && !loom_adapter_begin_magnitudes (model->net, i, model->state, error))
-        return FALSE;
+      if (name != NULL && !g_hash_table_contains (loaded, name) && !g_hash_table_contains (in_adapter, name))
+        g_array_append_val (begins, i);
     }
+}
+
+gboolean
+initial_weights_begin (const TrainModel *model, GArray *begins, GError **error)
+{
+  for (guint i = 0; i < begins->len; i++)
+    if (!loom_adapter_begin_magnitudes (model->net, g_array_index (begins, guint, i), model->state, error))
+      return FALSE;
+  g_array_set_size (begins, 0);
   return TRUE;
 }
 
 /* The factors, and weights that were trained with them. */
 static gboolean
-load_adapter (const TrainModel *model, GError **error)
+load_adapter (const TrainModel *model, GHashTable *names, GError **error)
 {
   g_autofree char *path = g_canonicalize_filename (model->spec->adapter, model->data_folder);
   g_autoptr (GError) local = NULL;
@@ -130,6 +139,7 @@ load_adapter (const TrainModel *model, GError **error)
       tensor = loom_adapter_tensor (adapter, i, &local);
       if (tensor == NULL || !loom_state_set (model->state, name, tensor, &local))
         break;
+      g_hash_table_add (names, g_strdup (name));
     }
   return local == NULL || loom_refuse (error, LOOM_ERROR_DATA, "The adapter: %s", local->message);
 }
@@ -203,10 +213,15 @@ load_file (const TrainModel *model, TrainNotes *notes, LoomTransfer **result, GE
 }
 
 gboolean
-initial_weights_load (const TrainModel *model, TrainNotes *notes, LoomTransfer **result, GError **error)
+initial_weights_load (const TrainModel *model, TrainNotes *notes, LoomTransfer **result, GArray *begins, GError **error)
 {
-  return (model->spec->weights == NULL || load_file (model, notes, result, error))
-         && begin_magnitudes (model, *result, error) && (model->spec->adapter == NULL || load_adapter (model, error));
+  g_autoptr (GHashTable) in_adapter = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  if ((model->spec->weights != NULL && !load_file (model, notes, result, error))
+      || (model->spec->adapter != NULL && !load_adapter (model, in_adapter, error)))
+    return FALSE;
+  list_magnitudes (model, *result, in_adapter, begins);
+  return TRUE;
 }
 
 /* ---- as JSON ---------------------------------------------------------- */

@@ -29,6 +29,7 @@ loom_trainer_free (LoomTrainer *t)
   train_model_clear (&t->model);
   rank_group_close (&t->group);
   initial_weights_free (t->transfer);
+  g_clear_pointer (&t->begins, g_array_unref);
   live_changes_clear (&t->replay);
   time_machine_clear (&t->machine);
   train_notes_clear (&t->notes);
@@ -126,7 +127,7 @@ call_travel (gpointer data, GError **error)
   if (!inbox_pauses (&t->control.inbox) || t->rounds.server != NULL)
     return loom_refuse (error, LOOM_ERROR_USAGE,
                         t->rounds.server != NULL ? "Several ranks share the steps of this run, so it cannot go back."
-                                                   : "Pause the run before going back to one of its steps.");
+                                                 : "Pause the run before going back to one of its steps.");
   step_walk_clear (&t->walk);
   ok = call->step < 0 ? time_machine_return (&t->machine, error) : time_machine_leave (&t->machine, call->step, error);
   if (!t->control.inbox.active)

@@ -184,10 +184,13 @@ run_opening_do (const RunOpening *self, const LoomTrainerOptions *options, GErro
     return FALSE;
   /* A run that was killed before its first checkpoint begins again, including the weights. */
   if (self->folder->events_length == 0 && self->progress->step == 0
-      && !initial_weights_load (self->model, self->notes, self->transfer, error))
+      && !initial_weights_load (self->model, self->notes, self->transfer, self->begins, error))
     return FALSE;
   if (options->branch != NULL)
-    return open_branch (self, options, &run, error);
+    {
+      g_array_set_size (self->begins, 0); /* the parent's state has all */
+      return open_branch (self, options, &run, error);
+    }
   if (options->resume == NULL && options->out != NULL && rank_group_is_first (self->group)
       && !run_folder_create (self->folder, options->out, &run, error))
     return FALSE;

@@ -24,6 +24,7 @@ typedef struct
   TimeMachine *machine;
   LiveChanges *replay;
   LoomTransfer **transfer; /* NULL afterwards: no file of initial weights */
+  GArray *begins;          /* receives what initial_weights_begin() takes before the first step */
   TrainNotes *notes;
 } RunOpening;
 

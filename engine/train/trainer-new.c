@@ -285,9 +285,10 @@ loom_trainer_new (const LoomGraph *graph, const LoomTrainerOptions *options, GEr
                                   .report = run_observer_breakpoint,
                                   .data = &t->observer };
   breakpoints_init (&t->breakpoints);
+  t->begins = g_array_new (FALSE, FALSE, sizeof (guint));
   const RunOpening opening
       = { &t->model,  &t->data,        &t->group,   &t->control, t->ranks,     &t->progress, &t->rates,
-          &t->folder, &t->checkpoints, &t->machine, &t->replay,  &t->transfer, &t->notes };
+          &t->folder, &t->checkpoints, &t->machine, &t->replay,  &t->transfer, t->begins,    &t->notes };
 
   return run_opening_do (&opening, options, error) ? g_steal_pointer (&t) : NULL;
 }

@@ -37,6 +37,7 @@ struct _LoomTrainer
   ServerRounds rounds; /* server NULL: none */
   TrainNotes notes;
   LoomTransfer *transfer; /* NULL: no file of initial weights */
+  GArray *begins;         /* guint: nodes whose magnitudes of DoRA are not computed yet */
   TimeMachine machine;
   LiveChanges replay; /* of the run that is repeated; empty: none */
   int ranks; /* number of ranks that divided the batch when the run began, whose batch size is <train>'s times these */

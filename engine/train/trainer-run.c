@@ -196,7 +196,7 @@ run (LoomTrainer *t, GError **error)
   LoomTrainerEnd end;
 
   if (!training_loop_can_begin (&t->loop, error) || !rank_group_join (&t->group, error)
-      || !training_loop_agree (&t->loop, error))
+      || !training_loop_agree (&t->loop, error) || !initial_weights_begin (&t->model, t->begins, error))
     return LOOM_TRAINER_FAILED;
   if (t->model.spec->epochs == 0)
     return only_evaluate (t, error);

@@ -474,6 +474,32 @@ test_unlike (void)
     g_error ("%s", data);
 }
 
+/* Magnitudes of DoRA begin with the norms of weights that ranks have shards of, when all have read their files: one
+ * that lacks its file is named. */
+static void
+test_magnitudes (void)
+{
+  g_autofree char *path = cli_example ("lessons/spirals.xml");
+#define DORA "--lora", "2", "--dora", "--steps", "4", "--timeout", "60"
+  int status;
+
+  if (!cli_has_mpi ())
+    return;
+  cli_expect (0, NULL, "train", path, F64, "--epochs", "0", "--out", "begun");
+  cli_expect (0, NULL, "train", path, F64, "--weights", "begun/weights.safetensors", "--batch-size", "32", DORA,
+              "--out", "dora-alone");
+  cli_expect (0, NULL, "train", path, F64, "--weights", "begun/weights.safetensors", "--batch-size", "16", DORA,
+              "--ranks", "2", "--strategy", "zero3", "--out", "dora-shards");
+  compare_weights ("dora-alone/weights.safetensors", "dora-shards/weights.safetensors");
+  g_autofree char *said = run_unlike (
+      (const char *[]){ path, "--weights", "begun/weights.safetensors", "--strategy", "zero3", DORA, NULL },
+      (const char *[]){ path, "--weights", "absent.safetensors", "--strategy", "zero3", DORA, NULL }, &status);
+  g_assert_cmpint (status, ==, 1);
+  if (strstr (said, "absent.safetensors") == NULL || strstr (said, "Rank 1") == NULL)
+    g_error ("%s", said);
+#undef DORA
+}
+
 /* Words are of `gradloom`, `environment` is "NAME=VALUE …". */
 static void
 with_environment (const char *environment, int status, const char *says, const char *command, const char *option)
@@ -723,6 +749,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/cli/ranks/standard", test_standard);
   g_test_add_func ("/cli/ranks/mpirun", test_mpirun);
   g_test_add_func ("/cli/ranks/unlike", test_unlike);
+  g_test_add_func ("/cli/ranks/magnitudes", test_magnitudes);
   g_test_add_func ("/cli/ranks/processors", test_processors);
   status = g_test_run ();
   cli_leave ();
