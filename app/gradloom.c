@@ -2,6 +2,7 @@
 #include "app/commands.h"
 #include "app/laboratory.h"
 #include "app/manual.h"
+#include "app/shared/catalogue.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -103,10 +104,23 @@ report_unknown (const char *word)
   return 2;
 }
 
+/* Faults are worded for people, unless a program reads them. */
+static void
+choose_language (char **argv)
+{
+  static const char *const for_programs[] = { "worker", "mcp", NULL };
+  const gboolean is_for_programs = argv[1] == NULL || g_strv_contains (for_programs, argv[1])
+                                   || g_strv_contains ((const char *const *)argv, "--json");
+
+  if (!is_for_programs)
+    catalogue_bind ();
+}
+
 int
 main (int argc, char **argv)
 {
   command_prepare (argv);
+  choose_language (argv);
   if (argc < 2)
     {
       print_help (stderr);

@@ -7,6 +7,8 @@
  * paths of weights work as for all other nodes. net-lower-loop.c lowers it. */
 #include "engine/net/net-private.h"
 
+#include <glib/gi18n.h>
+
 /* ---- ports of the module ------------------------------------------------------ */
 
 int
@@ -100,12 +102,13 @@ loom_net_is_from_children (const NetLocal *local, guint input)
 const char *
 loom_net_why_unwired (const NetLocal *local, guint input)
 {
-  if (loom_net_is_from_children (local, input))
-    return "comes from the children of a node, but its module_input has no shape for the zeros that leaves read";
-  if (local->op != NULL && input < local->module->n_inputs && loom_op_loop (local->op)->kind == LOOM_LOOP_SCAN
-      && local->module->carrier[input] >= 0)
-    return "is not wired, and its module_input has no shape for initial zeros";
-  return "is not wired";
+  if (local->kind == NET_MODULE && loom_net_is_from_children (local, input))
+    return N_ ("The input “%s” comes from the children of a node, but its module_input has no shape for the zeros that "
+               "leaves read.");
+  if (local->kind == NET_MODULE && local->op != NULL && input < local->module->n_inputs
+      && loom_op_loop (local->op)->kind == LOOM_LOOP_SCAN && local->module->carrier[input] >= 0)
+    return N_ ("The input “%s” is not wired, and its module_input has no shape for initial zeros.");
+  return N_ ("The input “%s” is not wired.");
 }
 
 guint

@@ -356,7 +356,7 @@ void loom_net_pair_carried (LoomNet *net, NetScope *scope);
 gboolean loom_net_begins_as_zeros (const NetLocal *local, guint input);
 /* TRUE if an input of a loop must not be wired, because children provide its value. */
 gboolean loom_net_is_from_children (const NetLocal *local, guint input);
-/* The remedy for an input that is not wired, for faults. (static or in the arena) */
+/* The sentence of the fault of an input that is not wired, with its name as %s. */
 const char *loom_net_why_unwired (const NetLocal *local, guint input);
 /* Pairs the ports of the bodies; FALSE after a fault if they differ. */
 gboolean loom_net_match_bodies (LoomNet *net, NetLocal *local);

@@ -351,8 +351,7 @@ loom_net_check_inputs (LoomNet *net, NetLocal *local)
         name = i < local->module->n_inputs ? local->module->locals[local->module->inputs[i]].id
                                            : loom_op_loop (local->op)->port;
       if (!local->faulty)
-        loom_net_fault (net, local->element, path, LOOM_ERROR_PORT, name, "The input “%s” %s.", name,
-                        local->kind == NET_MODULE ? loom_net_why_unwired (local, i) : "is not wired")
+        loom_net_fault (net, local->element, path, LOOM_ERROR_PORT, name, loom_net_why_unwired (local, i), name)
             ->is_todo
             = TRUE;
       local->wrong[i] = TRUE;

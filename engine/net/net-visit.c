@@ -5,6 +5,8 @@
  * net that shares everything else. */
 #include "engine/net/net-private.h"
 
+#include <glib/gi18n.h>
+
 /* ---- ports -------------------------------------------------------------------- */
 
 /* Finds the positions in `scope` of the first body's inputs or outputs. */
@@ -35,8 +37,10 @@ match_ports (LoomNet *net, const NetLocal *local, const NetScope *scope, gboolea
   if (missing == NULL)
     return TRUE;
   loom_net_fault (net, local->element, local->path, LOOM_ERROR_PORT, loom_op_loop (local->op)->attribute,
-                  "“%s” has %s “%s”, but “%s” does not: all bodies of a switch need the same ports.", has->name,
-                  is_input ? "an input" : "an output", missing, lacks->name);
+                  is_input
+                      ? N_ ("“%s” has an input “%s”, but “%s” does not: all bodies of a switch need the same ports.")
+                      : N_ ("“%s” has an output “%s”, but “%s” does not: all bodies of a switch need the same ports."),
+                  has->name, missing, lacks->name);
   return FALSE;
 }
 

@@ -1,6 +1,7 @@
 /* Resolves the wires of a scope: the ends of each become indices of nodes and ports. Reports ends that do not exist. */
 #include "engine/net/net-private.h"
 
+#include <glib/gi18n.h>
 #include <string.h>
 
 /* TRUE if the end of a wire is a weight of the node, or of a node in the module. */
@@ -34,9 +35,10 @@ leads_to_weight (const NetLocal *local, const char *way)
 /* names: (transfer full) */
 static void
 add_port_fault (LoomNet *net, const NetLocal *local, const char *path, const LoomElement *wire, const char *attribute,
-                const char *side, const char *port, GPtrArray *names)
+                const char *port, GPtrArray *names)
 {
   g_autoptr (GPtrArray) taken = names;
+  const gboolean is_input = strcmp (attribute, "to") == 0;
   LoomFault *fault;
   g_autofree char *list = NULL;
 
@@ -44,24 +46,30 @@ add_port_fault (LoomNet *net, const NetLocal *local, const char *path, const Loo
   list = g_strjoinv (", ", (char **)names->pdata);
   if (names->len == 1)
     {
-      fault = loom_net_fault (net, wire, path, LOOM_ERROR_PORT, port, "“%s” has no %s, so it cannot have such a wire.",
-                              local->id, side);
-      if (fault != NULL && local->kind == NET_OP && local->op->dynamic_inputs != NULL && strcmp (side, "input") == 0)
+      fault = loom_net_fault (net, wire, path, LOOM_ERROR_PORT, port,
+                              is_input ? N_ ("“%s” has no input, so it cannot have such a wire.")
+                                       : N_ ("“%s” has no output, so it cannot have such a wire."),
+                              local->id);
+      if (fault != NULL && local->kind == NET_OP && local->op->dynamic_inputs != NULL && is_input)
         loom_fault_set_fix (fault, NULL, NULL,
                             "Its inputs are the names in its formula, except e, pi, inf and nan, which are numbers.");
     }
   else if (port == NULL)
     fault = loom_net_fault (net, wire, path, LOOM_ERROR_PORT, NULL,
-                            "“%s” has several %ss; the wire must name one of: %s.", local->id, side, list);
+                            is_input ? N_ ("“%s” has several inputs; the wire must name one of: %s.")
+                                     : N_ ("“%s” has several outputs; the wire must name one of: %s."),
+                            local->id, list);
   else
     {
       const char *near;
 
-      fault = loom_net_fault (net, wire, path, LOOM_ERROR_PORT, port, "“%s” has no %s “%s”. It has: %s.", local->id,
-                              side, port, list);
+      fault = loom_net_fault (net, wire, path, LOOM_ERROR_PORT, port,
+                              is_input ? N_ ("“%s” has no input “%s”. It has: %s.")
+                                       : N_ ("“%s” has no output “%s”. It has: %s."),
+                              local->id, port, list);
       /* Weights can be read too, but a user does not expect them in a list of outputs. */
       g_ptr_array_set_size (names, (int)names->len - 1);
-      if (local->kind == NET_OP && strcmp (side, "output") == 0)
+      if (local->kind == NET_OP && !is_input)
         for (guint k = 0; loom_op_weight_name (local->op, k) != NULL; k++)
           g_ptr_array_add (names, (gpointer)loom_op_weight_name (local->op, k));
       g_ptr_array_add (names, NULL);
@@ -127,7 +135,7 @@ input_index (LoomNet *net, const NetLocal *local, const char *path, const LoomEl
           }
       if (own.name != NULL && g_strcmp0 (port, own.name) == 0)
         return (int)module->n_inputs;
-      add_port_fault (net, local, path, wire, "to", "input", port,
+      add_port_fault (net, local, path, wire, "to", port,
                       port_names (&own, own.name != NULL, module, module->inputs, module->n_inputs));
       return -1;
     }
@@ -147,7 +155,7 @@ input_index (LoomNet *net, const NetLocal *local, const char *path, const LoomEl
   else
     index = loom_op_output_index (specs, n, port);
   if (index < 0)
-    add_port_fault (net, local, path, wire, "to", "input", port, port_names (specs, n, NULL, NULL, 0));
+    add_port_fault (net, local, path, wire, "to", port, port_names (specs, n, NULL, NULL, 0));
   return index;
 }
 
@@ -175,7 +183,7 @@ find_output (LoomNet *net, const NetLocal *local, const char *path, NetWire *wir
       wire->output = -1;
       if (leads_to_weight (local, wire->port))
         return TRUE;
-      add_port_fault (net, local, path, wire->wire, "from", "output", wire->port,
+      add_port_fault (net, local, path, wire->wire, "from", wire->port,
                       port_names (NULL, 0, module, module->outputs, module->n_outputs));
       return FALSE;
     }
@@ -189,11 +197,11 @@ find_output (LoomNet *net, const NetLocal *local, const char *path, NetWire *wir
       wire->output = loom_op_output_index (local->op->outputs, n, wire->port);
       if (wire->output >= 0 || leads_to_weight (local, wire->port))
         return TRUE;
-      add_port_fault (net, local, path, wire->wire, "from", "output", wire->port,
+      add_port_fault (net, local, path, wire->wire, "from", wire->port,
                       port_names (local->op->outputs, n, NULL, NULL, 0));
       return FALSE;
     }
-  add_port_fault (net, local, path, wire->wire, "from", "output", wire->port, port_names (NULL, 0, NULL, NULL, 0));
+  add_port_fault (net, local, path, wire->wire, "from", wire->port, port_names (NULL, 0, NULL, NULL, 0));
   return FALSE;
 }
 

@@ -4,6 +4,8 @@
  * Class weights and class indices pass through a barrier and get no gradient, as in PyTorch. */
 #include "engine/ops/op-private.h"
 
+#include <glib/gi18n.h>
+
 const LoomPortSpec loom_op_port_compared[] = {
   { "input", "The prediction of the network.", LOOM_PORT_PREDICTION },
   { "target", "The target, with the shape of the input.", LOOM_PORT_TARGET },
@@ -120,8 +122,11 @@ loom_op_infer_classes (LoomInfer *ctx, LoomShape *each)
   if (loom_shape_compatible (each, &t->shape))
     return TRUE;
   sw = loom_shape_to_string (each);
-  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "target", "Logits %s need class indices %s, but got %s.%s", sx, sw, st,
-                    x->shape.rank > 2 && t->shape.rank == 1 ? " Put a flatten before the last linear." : "");
+  loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "target",
+                    x->shape.rank > 2 && t->shape.rank == 1
+                        ? N_ ("Logits %s need class indices %s, but got %s. Put a flatten before the last linear.")
+                        : N_ ("Logits %s need class indices %s, but got %s."),
+                    sx, sw, st);
   return FALSE;
 }
 

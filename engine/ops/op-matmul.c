@@ -2,6 +2,8 @@
  * dimensions are batches and broadcast. */
 #include "engine/ops/op-private.h"
 
+#include <glib/gi18n.h>
+
 static const LoomPortSpec inputs[] = {
   { "input", "The first matrices [ …, n, k]." },
   { "other", "The second matrices [ …, k, m]." },
@@ -24,12 +26,18 @@ infer (LoomInfer *ctx)
   kb = b->shape.dim[MAX (b->shape.rank - 2, 0)];
   if (!loom_dim_compatible (ka, kb))
     {
-      loom_infer_fault (ctx, LOOM_ERROR_SHAPE, "other",
-                        "%s and %s cannot be multiplied: the last size of the left must equal the %s of the right.%s",
-                        sa, sb, b->shape.rank > 1 ? "second-to-last size" : "only size",
-                        b->shape.rank > 1 && loom_dim_equal (ka, b->shape.dim[b->shape.rank - 1])
-                            ? " Put a transpose before the right one."
-                            : "");
+      loom_infer_fault (
+          ctx, LOOM_ERROR_SHAPE, "other",
+          b->shape.rank <= 1
+              ? N_ ("%s and %s cannot be multiplied: the last size of the left must equal the only size of the right.")
+          : loom_dim_equal (ka, b->shape.dim[b->shape.rank - 1])
+              ? N_ (
+                  "%s and %s cannot be multiplied: the last size of the left must equal the second-to-last size of the "
+                  "right. Put a transpose before the right one.")
+              : N_ (
+                  "%s and %s cannot be multiplied: the last size of the left must equal the second-to-last size of the "
+                  "right."),
+          sa, sb);
       return;
     }
   lead_a.rank = MAX (a->shape.rank - 2, 0);

@@ -1,6 +1,8 @@
 /* Slice of a tensor, as start:end:step of Python. */
 #include "engine/ops/op-private.h"
 
+#include <glib/gi18n.h>
+
 static const LoomParamSpec params[] = {
   { LOOM_OP_DIMS ("dim"), .def = "0",
     .doc = "The dimension to slice, or several: the other lists then have a number for each of them, or one for all." },
@@ -81,7 +83,7 @@ infer (LoomInfer *ctx)
       if (seen >> axis & 1 || cut.step[i] == 0)
         {
           loom_infer_fault (ctx, LOOM_ERROR_SHAPE, seen >> axis & 1 ? "dim" : "step",
-                            seen >> axis & 1 ? "A dimension is named twice." : "The step cannot be 0.");
+                            seen >> axis & 1 ? N_ ("A dimension is named twice.") : N_ ("The step cannot be 0."));
           return;
         }
       seen |= 1u << axis;

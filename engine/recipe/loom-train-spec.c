@@ -2,6 +2,7 @@
  * on it and Studio can show faults before training. */
 #include "engine/recipe/recipe-private.h"
 
+#include <glib/gi18n.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -210,8 +211,8 @@ read_list (RecipeReading *r, LoomTrainSpec *spec, guint k)
   if (!good || g_strv_length (parts) != n)
     recipe_complain (r, r->element, LOOM_ERROR_SCHEMA, hyper->list,
                      strcmp (hyper->list, "betas") == 0
-                         ? "%s is “%s”; it must be two numbers from 0 to below 1, such as “0.9,0.999”."
-                         : "%s is “%s”; it must be a list such as “%s”, each number within its range.",
+                         ? N_ ("%s is “%s”; it must be two numbers from 0 to below 1, such as “0.9,0.999”.")
+                         : N_ ("%s is “%s”; it must be a list such as “%s”, each number within its range."),
                      hyper->list, text, example->str);
 }
 

@@ -2,6 +2,7 @@
  * the likely intended word. */
 #include "engine/recipe/recipe-private.h"
 
+#include <glib/gi18n.h>
 #include <math.h>
 #include <string.h>
 
@@ -41,8 +42,9 @@ read_number (RecipeReading *r, const LoomElement *e, const char *attribute, doub
   value = g_ascii_strtod (text, &end);
   if (end == text || *end != 0 || text[strspn (text, "0123456789+-.eE")] != 0 || !isfinite (value)
       || (whole && value != floor (value)))
-    recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute, "%s is “%s”, which is not %s.", attribute, text,
-                     whole ? "an integer" : "a number");
+    recipe_complain (r, e, LOOM_ERROR_SCHEMA, attribute,
+                     whole ? N_ ("%s is “%s”, which is not an integer.") : N_ ("%s is “%s”, which is not a number."),
+                     attribute, text);
   else if (value < minimum || value > maximum)
     {
       char least[G_ASCII_DTOSTR_BUF_SIZE], most[G_ASCII_DTOSTR_BUF_SIZE], better[G_ASCII_DTOSTR_BUF_SIZE];
@@ -50,8 +52,8 @@ read_number (RecipeReading *r, const LoomElement *e, const char *attribute, doub
                                           attribute, text, number_text (minimum, least), number_text (maximum, most));
 
       number_text (!isnan (advice) ? advice : value < minimum ? minimum : maximum, better);
-      loom_fault_set_fix (fault, attribute, better, isnan (advice) ? "Set it to %s." : "Set it to its default, %s.",
-                          better);
+      loom_fault_set_fix (fault, attribute, better,
+                          isnan (advice) ? N_ ("Set it to %s.") : N_ ("Set it to its default, %s."), better);
     }
   else
     return value;

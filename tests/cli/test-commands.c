@@ -49,6 +49,19 @@ test_check_json (void)
   g_assert_nonnull (strstr (text.err, "linear"));
 }
 
+/* Faults are in the user's language for people, in English for programs. */
+static void
+test_language (void)
+{
+  cli_write ("unwired.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"><node id=\"r\" op=\"relu\"/></graph>");
+  g_setenv ("LANGUAGE", "de", TRUE);
+  g_auto (CliResult) people = cli ("check", "unwired.xml", NULL),
+                     programs = cli ("check", "--json", "unwired.xml", NULL);
+  g_unsetenv ("LANGUAGE");
+  g_assert_nonnull (strstr (people.err, "Der Eingang „input“ ist nicht verbunden."));
+  g_assert_nonnull (strstr (programs.out, "The input “input” is not wired."));
+}
+
 static void
 test_words (void)
 {
@@ -313,6 +326,7 @@ TEST_FILE (argc, argv)
   cli_enter ();
   g_test_add_func ("/cli/examples", test_examples);
   g_test_add_func ("/cli/check-json", test_check_json);
+  g_test_add_func ("/cli/language", test_language);
   g_test_add_func ("/cli/words", test_words);
   g_test_add_func ("/cli/ops", test_ops);
   g_test_add_func ("/cli/figures", test_figures);
