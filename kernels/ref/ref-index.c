@@ -188,16 +188,10 @@ cumsum (const RefKernel *k, void *const *b, LoomMessage *message)
 
 /* ---- primitives ------------------------------------------------------- */
 
-static bool
-is_index (const LoomTensorDesc *d)
-{
-  return d->dtype == LOOM_I64 || d->dtype == LOOM_I32;
-}
-
 static RefWork
 choose_gather (const LoomKernelSpec *spec)
 {
-  return is_index (&spec->in[1]) && spec->in[0].dtype == spec->out[0].dtype ? gather : NULL;
+  return ref_is_index (&spec->in[1]) && spec->in[0].dtype == spec->out[0].dtype ? gather : NULL;
 }
 
 static RefWork
@@ -205,7 +199,7 @@ choose_scatter (const LoomKernelSpec *spec)
 {
   LoomDType dtype = spec->out[0].dtype;
 
-  return is_index (&spec->in[1]) && spec->in[0].dtype == dtype && spec->in[2].dtype == dtype ? scatter : NULL;
+  return ref_is_index (&spec->in[1]) && spec->in[0].dtype == dtype && spec->in[2].dtype == dtype ? scatter : NULL;
 }
 
 static RefWork

@@ -48,16 +48,10 @@ scatter_add_rows (const RefKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-static bool
-is_index (const LoomTensorDesc *d)
-{
-  return d->dtype == LOOM_I64 || d->dtype == LOOM_I32;
-}
-
 static RefWork
 choose_gather (const LoomKernelSpec *spec)
 {
-  return is_index (&spec->in[1]) && spec->in[0].dtype == spec->out[0].dtype ? gather_rows : NULL;
+  return ref_is_index (&spec->in[1]) && spec->in[0].dtype == spec->out[0].dtype ? gather_rows : NULL;
 }
 
 static RefWork
@@ -65,7 +59,7 @@ choose_scatter (const LoomKernelSpec *spec)
 {
   LoomDType dtype = spec->out[0].dtype;
 
-  return is_index (&spec->in[0]) && (dtype == LOOM_F32 || dtype == LOOM_F64) ? scatter_add_rows : NULL;
+  return ref_is_index (&spec->in[0]) && (dtype == LOOM_F32 || dtype == LOOM_F64) ? scatter_add_rows : NULL;
 }
 
 const RefPrimitive ref_gather_rows = { .name = "gather_rows", .choose = choose_gather };

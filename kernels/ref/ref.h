@@ -1,8 +1,8 @@
 /* Private to kernels/ref: the struct of a reference kernel and the table of primitives.
  *
- * A primitive is one const RefPrimitive ref_NAME in the file of its family; ref-list.h has their names (rows.sed). A kernel is only a copy of
- * its spec and a function. Loops for float and double are written once in a file NAME.inc.c, which ref-floats.h includes
- * twice with T and FN defined. */
+ * A primitive is one const RefPrimitive ref_NAME in the file of its family; ref-list.h has their names (rows.sed). A
+ * kernel is only a copy of its spec and a function. Loops for float and double are written once in a file NAME.inc.c,
+ * which ref-floats.h includes twice with T and FN defined. */
 #ifndef LOOM_REF_H
 #define LOOM_REF_H
 
@@ -41,6 +41,12 @@ typedef struct
 #define REF_FLOATS(primitive) .name = #primitive, .f32 = primitive##_f32, .f64 = primitive##_f64
 
 #define REF_PICK(dtype, name) ((dtype) == LOOM_F32 ? name##_f32 : (dtype) == LOOM_F64 ? name##_f64 : (RefWork)NULL)
+
+static inline bool
+ref_is_index (const LoomTensorDesc *d)
+{
+  return d->dtype == LOOM_I64 || d->dtype == LOOM_I32;
+}
 
 LoomStatus ref_index_fault (LoomMessage *message, const char *what, int64_t index, int64_t limit);
 

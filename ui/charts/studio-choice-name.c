@@ -46,3 +46,29 @@ studio_choice_item_new (const char *text)
 
   return g_menu_item_new (label, NULL);
 }
+
+void
+studio_suggestions_append (GMenu *menu, const char *text)
+{
+  g_autoptr (GMenuItem) item = studio_choice_item_new (text);
+
+  g_menu_item_set_action_and_target (item, "choice.set", "s", text);
+  g_menu_append_item (menu, item);
+}
+
+GtkWidget *
+studio_suggestions_new (const char *title, GtkMenuButtonCreatePopupFunc fill, GCallback chosen, gpointer row)
+{
+  GtkWidget *button = gtk_menu_button_new ();
+  g_autoptr (GSimpleActionGroup) group = g_simple_action_group_new ();
+  g_autoptr (GSimpleAction) action = g_simple_action_new ("set", G_VARIANT_TYPE_STRING);
+  g_autofree char *label = g_strdup_printf (_ ("Choices of %s"), title);
+
+  g_signal_connect (action, "activate", chosen, row);
+  g_action_map_add_action (G_ACTION_MAP (group), G_ACTION (action));
+  gtk_widget_insert_action_group (button, "choice", G_ACTION_GROUP (group));
+  gtk_menu_button_set_create_popup_func (GTK_MENU_BUTTON (button), fill, row, NULL);
+  gtk_widget_add_css_class (button, "flat");
+  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
+  return button;
+}

@@ -9,3 +9,9 @@ void studio_choice_set_name (GtkDropDown *choice, const char *name);
 void studio_choice_name_button (GtkDropDown *choice, const char *name);
 /* An item with the text as it is: in a menu's own texts an underscore marks a key. (transfer full) */
 GMenuItem *studio_choice_item_new (const char *text);
+/* Appends such an item, which chooses its text from the list of studio_suggestions_new(). */
+void studio_suggestions_append (GMenu *menu, const char *text);
+/* A button next to an entry whose list is filled when it opens; chosen (action, text, row) is called with a text from
+ * it. title: of the entry. */
+GtkWidget *
+studio_suggestions_new (const char *title, GtkMenuButtonCreatePopupFunc fill, GCallback chosen, gpointer row);

@@ -255,32 +255,8 @@ open_suggestions_cb (GtkMenuButton *button, gpointer data)
       g_menu_append_item (menu, item);
     }
   for (guint i = 0; row->choices[i] != NULL; i++)
-    {
-      g_autoptr (GMenuItem) item = studio_choice_item_new (row->choices[i]);
-
-      g_menu_item_set_action_and_target (item, "choice.set", "s", row->choices[i]);
-      g_menu_append_item (menu, item);
-    }
+    studio_suggestions_append (menu, row->choices[i]);
   gtk_menu_button_set_menu_model (button, G_MENU_MODEL (menu));
-}
-
-/* An entry that accepts any text can offer suggestions: a button next to it opens their list. */
-static GtkWidget *
-new_suggestions (InspectorRow *row, const char *title)
-{
-  GtkWidget *button = gtk_menu_button_new ();
-  g_autoptr (GSimpleActionGroup) group = g_simple_action_group_new ();
-  g_autoptr (GSimpleAction) action = g_simple_action_new ("set", G_VARIANT_TYPE_STRING);
-  g_autofree char *label = g_strdup_printf (_ ("Choices of %s"), title);
-
-  g_signal_connect (action, "activate", G_CALLBACK (suggestion_cb), row);
-  g_action_map_add_action (G_ACTION_MAP (group), G_ACTION (action));
-  gtk_widget_insert_action_group (button, "choice", G_ACTION_GROUP (group));
-  gtk_menu_button_set_create_popup_func (GTK_MENU_BUTTON (button), open_suggestions_cb, row, NULL);
-  gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
-  gtk_widget_add_css_class (button, "flat");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
-  return button;
 }
 
 static void
@@ -498,8 +474,11 @@ inspector_add_param (StudioInspector *self, GtkWidget *group, const LoomParamSpe
   adw_action_row_add_suffix (ADW_ACTION_ROW (row->row), row->editor);
   if (spec->type == LOOM_PARAM_STRING && spec->choices != NULL)
     {
+      GtkWidget *button = studio_suggestions_new (title, open_suggestions_cb, G_CALLBACK (suggestion_cb), row);
+
       row->choices = spec->choices;
-      adw_action_row_add_suffix (ADW_ACTION_ROW (row->row), new_suggestions (row, title));
+      gtk_widget_set_valign (button, GTK_ALIGN_CENTER);
+      adw_action_row_add_suffix (ADW_ACTION_ROW (row->row), button);
     }
   if (spec->type == LOOM_PARAM_PATH)
     adw_action_row_add_suffix (ADW_ACTION_ROW (row->row), inspector_file_button_new (row));

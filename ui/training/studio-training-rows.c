@@ -275,28 +275,8 @@ popup_cb (GtkMenuButton *button, gpointer data)
   g_autoptr (GMenu) menu = g_menu_new ();
   g_auto (GStrv) names = row->gone ? NULL : row->suggest (row->settings->document);
   for (guint i = 0; names != NULL && names[i] != NULL; i++)
-    {
-      g_autoptr (GMenuItem) item = studio_choice_item_new (names[i]);
-      g_menu_item_set_action_and_target (item, "suggestion.set", "s", names[i]);
-      g_menu_append_item (menu, item);
-    }
+    studio_suggestions_append (menu, names[i]);
   gtk_menu_button_set_menu_model (button, G_MENU_MODEL (menu));
-}
-
-static GtkWidget *
-new_suggestions (Row *row, const char *title)
-{
-  GtkWidget *button = gtk_menu_button_new ();
-  g_autoptr (GSimpleActionGroup) group = g_simple_action_group_new ();
-  g_autoptr (GSimpleAction) action = g_simple_action_new ("set", G_VARIANT_TYPE_STRING);
-  g_autofree char *label = g_strdup_printf (_ ("Choices of %s"), title);
-  g_signal_connect (action, "activate", G_CALLBACK (suggestion_cb), row);
-  g_action_map_add_action (G_ACTION_MAP (group), G_ACTION (action));
-  gtk_widget_insert_action_group (button, "suggestion", G_ACTION_GROUP (group));
-  gtk_menu_button_set_create_popup_func (GTK_MENU_BUTTON (button), popup_cb, row, NULL);
-  gtk_widget_add_css_class (button, "flat");
-  gtk_accessible_update_property (GTK_ACCESSIBLE (button), GTK_ACCESSIBLE_PROPERTY_LABEL, label, -1);
-  return button;
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -444,7 +424,8 @@ training_add_row (StudioTrainingSettings *self, GtkWidget *grid, TrainingPlace p
   gtk_grid_attach (GTK_GRID (grid), label, 0, line, 1, 1);
   gtk_grid_attach (GTK_GRID (grid), row->widget, 1, line, suggest != NULL ? 1 : 2, 1);
   if (suggest != NULL)
-    gtk_grid_attach (GTK_GRID (grid), new_suggestions (row, title), 2, line, 1, 1);
+    gtk_grid_attach (GTK_GRID (grid), studio_suggestions_new (title, popup_cb, G_CALLBACK (suggestion_cb), row), 2,
+                     line, 1, 1);
   /* The row lives as long as its widget, which may emit signals after it was removed from the window. */
   g_object_set_data_full (G_OBJECT (row->widget), "row", row, row_free);
   g_ptr_array_add (self->rows, row);
