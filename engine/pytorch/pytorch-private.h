@@ -134,6 +134,9 @@ gboolean loom_pytorch_is_read (PyScope *s, guint local, guint output);
 void loom_pytorch_write_op (PyScope *s, guint local);
 void loom_pytorch_write_module (PyScope *s, guint local);
 void loom_pytorch_write_loop (PyScope *s, guint local);
+/* pytorch-function.c: a class of a custom_function with this name, before those of modules. */
+void loom_pytorch_write_function (PyScope *s, const LoomNetLocal *local, const LoomNetNode *node,
+                                  const LoomInfer *infer, const char *class_name);
 /* A formula as a Python expression: names are replaced by those of `names` (name → expression). NULL with a reason. */
 char *loom_pytorch_formula (const char *text, GHashTable *names, char **why);
 

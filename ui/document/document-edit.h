@@ -97,3 +97,7 @@ void studio_document_note_unread (StudioDocument *self, const LoomTrainSpec *spe
 gboolean studio_document_can_insert_unread (StudioDocument *self, const LoomFault *fault);
 gboolean studio_document_insert_unread (StudioDocument *self, const LoomFault *fault);
 LoomElement *studio_document_insert (StudioDocument *self, LoomElement *parent, LoomElement *child);
+/* The types of the first inputs of a card, by port of its operator, of at most MOST_INPUTS; NULL: not known. Returns
+ * their number. */
+#define MOST_INPUTS 16
+guint studio_item_input_types (const StudioItem *item, const LoomType **type, guint most);

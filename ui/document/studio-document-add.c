@@ -199,27 +199,12 @@ wire_after (Fresh *fresh, const StudioItem *item, guint only)
   return best;
 }
 
-/* ---- in front of an input --------------------------------------------------- */
-
-/* The types of a card's inputs, by port of its operator. */
-static guint
-types_at (const StudioItem *item, const LoomType **type, guint most)
-{
-  guint n = MIN (item->n_inputs, most);
-
-  for (guint i = 0; i < n; i++)
-    type[i] = item->input[i].n_links > 0 && item->input[i].typed ? &item->input[i].type : NULL;
-  return n;
-}
-
-#define MOST_INPUTS 16
-
 /* The output of a new node that fits the port: of several (a data set's) the first one. */
 static const char *
 output_for (const Fresh *fresh, const StudioItem *item, guint input)
 {
   const LoomType *type[MOST_INPUTS] = { NULL };
-  guint n = types_at (item, type, MOST_INPUTS), best_output = 0;
+  guint n = studio_item_input_types (item, type, MOST_INPUTS), best_output = 0;
   const LoomElement *element = studio_document_node (fresh->document, item->serial);
   LoomFit best = LOOM_FIT_NOT;
   LoomFitAnswer answer;
@@ -277,7 +262,7 @@ would_take (const Fresh *fresh, const StudioItem *item, guint input)
   loom_fit_infer (fresh->node, comes, fresh->at + 1, &made);
   if (made.n_outputs > 0)
     {
-      guint n = types_at (item, type, MOST_INPUTS);
+      guint n = studio_item_input_types (item, type, MOST_INPUTS);
 
       type[input] = &made.output[0];
       loom_fit_infer (element, type, MAX (n, input + 1), &taken);
@@ -710,7 +695,7 @@ fit_before (StudioDocument *self, const LoomOp *op, const StudioItem *item, guin
     return LOOM_FIT_NOT;
   if (item->op == NULL || element == NULL || input >= MOST_INPUTS)
     return LOOM_FIT_UNKNOWN;
-  return loom_fit_before (op, element, type, types_at (item, type, MOST_INPUTS), input);
+  return loom_fit_before (op, element, type, studio_item_input_types (item, type, MOST_INPUTS), input);
 }
 
 LoomFit
@@ -742,80 +727,4 @@ studio_document_fit (StudioDocument *self, const LoomOp *op, const StudioAddPlac
   for (guint o = 0; o < item->n_outputs && best < LOOM_FIT_HINT; o++)
     best = MAX (best, MIN (fit_port (op, &item->output[o]), o == 0 ? LOOM_FIT_WELL : LOOM_FIT_HINT));
   return item->n_outputs > 0 ? best : LOOM_FIT_WELL;
-}
-
-/* ---- existing cards ---------------------------------------------------------------- */
-
-/* The ports of a card that is inserted into a wire. */
-static gboolean
-find_way (StudioDocument *self, const StudioScene *scene, guint item, guint link, guint *input, guint *output)
-{
-  const StudioItem *it = &scene->item[item];
-  const StudioLink *wire = &scene->link[link];
-  const StudioPort *source = &scene->item[wire->from].output[wire->output];
-  const LoomElement *element = studio_document_node (self, it->serial);
-  LoomFit best = LOOM_FIT_NOT;
-
-  if (it->n_outputs == 0 || wire->from == item || wire->to == item)
-    return FALSE;
-  for (guint o = 0; o < it->n_outputs; o++)
-    if (it->output[o].n_links > 0)
-      return FALSE;
-  for (guint p = 0; p < MIN (it->n_inputs, MOST_INPUTS); p++)
-    {
-      const LoomType *type[MOST_INPUTS] = { NULL };
-      LoomFitAnswer answer = { .fit = LOOM_FIT_UNKNOWN };
-      guint n = types_at (it, type, MOST_INPUTS);
-
-      if (it->input[p].n_links > 0 || !studio_scene_can_link (scene, wire->from, wire->output, item, p))
-        continue;
-      type[p] = &source->type;
-      if (source->typed && it->op != NULL && element != NULL)
-        loom_fit_infer (element, type, MAX (n, p + 1), &answer);
-      if (answer.fit > best)
-        {
-          best = answer.fit;
-          *input = p;
-        }
-      loom_fit_answer_clear (&answer);
-    }
-  *output = 0;
-  return best > LOOM_FIT_NOT && studio_scene_can_link (scene, item, 0, wire->to, wire->input);
-}
-
-gboolean
-studio_document_can_insert (StudioDocument *self, guint64 node, guint64 wire)
-{
-  StudioScene *scene = studio_document_get_scene (self);
-  guint item = studio_scene_find (scene, node), link = studio_scene_find_link (scene, wire), input, output;
-
-  return item != STUDIO_NO_ITEM && link != STUDIO_NO_ITEM && find_way (self, scene, item, link, &input, &output);
-}
-
-gboolean
-studio_document_insert_in_wire (StudioDocument *self, guint64 node, guint64 wire, double dx, double dy)
-{
-  StudioScene *scene = studio_document_get_scene (self);
-  guint item = studio_scene_find (scene, node), link = studio_scene_find_link (scene, wire), input, output;
-  const StudioLink *old;
-  g_autofree char *name = NULL;
-  g_autofree double *moved = NULL;
-
-  if (item == STUDIO_NO_ITEM || link == STUDIO_NO_ITEM || !find_way (self, scene, item, link, &input, &output))
-    return FALSE;
-  old = &scene->link[link];
-  name = g_strdup_printf (_ ("Insert %s"), scene->item[item].id);
-  moved = studio_document_make_space (scene, item, link, input, &dx, &dy);
-  studio_document_begin (self, name);
-  studio_document_move (self, &node, 1, dx, dy);
-  for (guint i = 0; moved != NULL && i < scene->n_items; i++)
-    if (moved[i] != 0)
-      studio_document_place_on (self, scene, i, moved[i]);
-  /* The second wire replaces the old one at its input. */
-  studio_document_connect (self, scene->item[old->from].serial, scene->item[old->from].output[old->output].name, node,
-                           scene->item[item].input[input].name, NULL);
-  studio_document_connect (self, node, scene->item[item].output[output].name, scene->item[old->to].serial,
-                           scene->item[old->to].input[old->input].name, NULL);
-  studio_document_end (self);
-  return TRUE;
 }

@@ -160,3 +160,13 @@ pin_tokens_port (const LoomNet *net, const char *tensor, const PinSubject *subje
     }
   return port;
 }
+
+char *
+pin_tokens_vocabulary (const LoomNet *net, const char *tensor)
+{
+  PinSubject reader = { .rank = 2, .letter = { 'B', 'T' } };
+  g_autofree char *node = pin_tensor_node (net, tensor);
+  g_autofree char *port = pin_tokens_port (net, node, &reader, 0);
+
+  return port != NULL ? g_strconcat (port, "#*", NULL) : NULL;
+}

@@ -9,6 +9,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "ui/pins/pin-axes.h"
 #include "ui/pins/pin-frame.h"
 #include "ui/pins/pin-tokens.h"
 #include "ui/pins/studio-pin-labels.h"
@@ -73,95 +74,6 @@ pin_unref (Pin *self)
   g_free (self);
 }
 
-/* ---- axes ------------------------------------------------------------------------ */
-
-/* The number of last axes that the kind draws whole. Samples are chosen, unless they are rows of a matrix. */
-static gsize
-whole_axes (const Pin *self)
-{
-  const gsize rank = self->subject.rank, outer = self->subject.is_weight ? 0 : self->subject.n_loops + 1;
-  gsize n = self->kind->n_whole;
-
-  if (self->kind->summary != NULL)
-    return rank;
-  if (n > 2)
-    n = MAX (2, MIN (n, rank > outer ? rank - outer : 0));
-  return MIN (n, rank);
-}
-
-/* The axes of which one element is chosen, the last one first. */
-static gsize
-chosen_axes (const Pin *self, gsize axes[LOOM_SHAPE_MAX_RANK])
-{
-  const gsize rank = self->subject.rank, whole = whole_axes (self);
-  gsize n = 0;
-
-  if (self->kind->chooses_tile && whole >= 3 && self->kind->summary == NULL)
-    axes[n++] = rank - 3;
-  for (gsize axis = rank - whole; axis > 0; axis--)
-    axes[n++] = axis - 1;
-  return n;
-}
-
-/* "channel 3 of 16 · sample 1 of 32 fixed samples". */
-static char *
-name_chosen (const Pin *self)
-{
-  const gboolean is_counted = self->n_samples > 0 && pin_subject_is_of_samples (&self->subject);
-  gboolean names_sample = FALSE;
-  g_autoptr (GString) text = g_string_new (NULL);
-  gsize axes[LOOM_SHAPE_MAX_RANK];
-  const gsize n = chosen_axes (self, axes);
-
-  for (gsize k = 0; k < n; k++)
-    {
-      const gsize a = axes[k];
-      const int at = (int)self->index[a] + 1;
-      const char *name = pin_subject_axis (&self->subject, a);
-
-      g_string_append (text, k > 0 ? " · " : "");
-      names_sample = g_str_equal (name, _ ("sample"));
-      if (k == 0 && self->subject.dims[a] > 0 && !(is_counted && names_sample))
-        /* Translators: an element of an axis of a tensor: "channel 3 of 16". */
-        g_string_append_printf (text, _ ("%1$s %2$d of %3$d"), name, at, (int)self->subject.dims[a]);
-      else
-        g_string_append_printf (text, "%s %d", name, at);
-    }
-  /* Of a sample that is the last of what is chosen. */
-  if (is_counted)
-    {
-      g_string_append (text, names_sample ? " " : n > 0 ? " · " : "");
-      g_string_append_printf (text, ngettext ("of %d fixed sample", "of %d fixed samples", (gulong)self->n_samples),
-                              (int)self->n_samples);
-    }
-  return g_string_free (g_steal_pointer (&text), FALSE);
-}
-
-/* One number for each leading dimension: an element, or -1 for all. */
-static GVariant *
-index_for_worker (const Pin *self)
-{
-  const gsize rank = self->subject.rank, lead = rank > 2 ? rank - 2 : 0, whole = whole_axes (self);
-  gint64 index[LOOM_SHAPE_MAX_RANK];
-
-  for (gsize d = 0; d < lead; d++)
-    index[d] = d + whole < rank ? self->index[d] : -1;
-  return g_variant_new_fixed_array (G_VARIANT_TYPE_INT64, index, lead, sizeof *index);
-}
-
-/* ---- words of the axes --------------------------------------------------------------- */
-
-/* All tokens of the vocabulary that an embedding looks up. (transfer full) */
-static char *
-name_vocabulary (const LoomNet *net, const char *tensor)
-{
-  PinSubject reader = { .rank = 2, .letter = { 'B', 'T' } };
-  g_autofree char *node = pin_tensor_node (net, tensor);
-  g_autofree char *port = pin_tokens_port (net, node, &reader, 0);
-
-  return port != NULL ? g_strconcat (port, "#*", NULL) : NULL;
-}
-
 /* Ports that the file does not name: tokens along axes that count them, all tokens on an embedding, and the words of
  * the sentence itself. Nothing changes if the ports are the same. */
 static void
@@ -174,7 +86,7 @@ make_labels (Pin *self, GFunc changed)
       = is_named ? g_strdup (self->columns) : pin_tokens_port (net, self->tensor, &self->subject, 0);
 
   if (self->subject.is_embedding && rows == NULL)
-    rows = name_vocabulary (net, self->tensor);
+    rows = pin_tokens_vocabulary (net, self->tensor);
   if (self->subject.is_integer && self->columns == NULL && self->subject.rank == 2)
     {
       g_free (columns);
@@ -196,19 +108,6 @@ labels_changed_cb (gpointer labels, gpointer data)
   pull (self);
 }
 
-/* The sample whose words are wanted. */
-static gint64
-chosen_sample (const Pin *self)
-{
-  gsize axes[LOOM_SHAPE_MAX_RANK];
-  const gsize n = chosen_axes (self, axes);
-
-  for (gsize k = 0; k < n; k++)
-    if (axes[k] == self->subject.n_loops && !self->subject.is_weight)
-      return self->index[axes[k]];
-  return 0;
-}
-
 /* ---- values -------------------------------------------------------------------------- */
 
 static void
@@ -224,7 +123,7 @@ update_steps (Pin *self)
   gsize axes[LOOM_SHAPE_MAX_RANK];
 
   g_simple_action_set_enabled (G_SIMPLE_ACTION (g_action_map_lookup_action (G_ACTION_MAP (self->actions), "step")),
-                               chosen_axes (self, axes) > 0);
+                               pin_axes_chosen (&self->subject, self->kind, axes) > 0);
 }
 
 static void
@@ -260,7 +159,8 @@ static void
 show_values (Pin *self, gint64 updates, GVariant *shape, GVariant *data)
 {
   gint64 step;
-  g_autofree char *when = name_step (self, updates, &step), *where = name_chosen (self);
+  g_autofree char *when = name_step (self, updates, &step),
+                  *where = pin_axes_name_chosen (&self->subject, self->kind, self->index, self->n_samples);
   g_autoptr (PinValue) value = pin_value_new (self->title, where, when, step);
   gsize rank, bytes;
   const gint64 *dims = g_variant_get_fixed_array (shape, &rank, sizeof *dims);
@@ -340,7 +240,8 @@ snapshot_cb (GObject *source, GAsyncResult *result, gpointer data)
       else if (done)
         {
           learn_shape (self, full_shape);
-          studio_pin_labels_request (self->labels, LOOM_BUS_WORKER1 (source), chosen_sample (self));
+          studio_pin_labels_request (self->labels, LOOM_BUS_WORKER1 (source),
+                                     pin_axes_sample (&self->subject, self->kind, self->index));
           show_values (self, updates, shape, values);
           ask_samples (self, LOOM_BUS_WORKER1 (source));
         }
@@ -400,8 +301,9 @@ pull (Pin *self)
   Request *request = g_new (Request, 1);
   *request = (Request){ pin_ref (self), self->choice };
   g_autofree char *port = g_strconcat (self->kind->summary != NULL ? self->kind->summary : "", self->tensor, NULL);
-  loom_bus_worker1_call_get_snapshot (studio_run_get_proxy (self->owner.run), port, index_for_worker (self), MAX_BYTES,
-                                      NULL, snapshot_cb, request);
+  loom_bus_worker1_call_get_snapshot (studio_run_get_proxy (self->owner.run), port,
+                                      pin_axes_index (&self->subject, self->kind, self->index), MAX_BYTES, NULL,
+                                      snapshot_cb, request);
 }
 
 void
@@ -544,7 +446,7 @@ step_cb (GSimpleAction *action, GVariant *value, gpointer data)
   int from_last, by;
 
   g_variant_get (value, "(ii)", &from_last, &by);
-  if (from_last >= 0 && (gsize)from_last < chosen_axes (self, axes))
+  if (from_last >= 0 && (gsize)from_last < pin_axes_chosen (&self->subject, self->kind, axes))
     choose (self, axes[from_last], self->index[axes[from_last]] + by);
 }
 
@@ -553,7 +455,7 @@ tile_cb (StudioPinView *view, gint64 tile, Pin *self)
 {
   gsize axes[LOOM_SHAPE_MAX_RANK];
 
-  if (chosen_axes (self, axes) > 0)
+  if (pin_axes_chosen (&self->subject, self->kind, axes) > 0)
     choose (self, axes[0], tile);
 }
 
