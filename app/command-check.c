@@ -258,7 +258,7 @@ run_check (const Command *command, int argc, char **argv)
   binding.value['B' - 'A'] = batch;
   g_autoptr (LoomNet) bound = loom_net_bind (checked.net, graph, &binding, bound_faults);
   /* Finds faults of the step as a whole: no trainable weight, or two assignments to one state. */
-  g_autoptr (LoomStep) step = spec != NULL ? loom_step_new (graph, spec, batch, TRUE, &error) : NULL;
+  g_autoptr (LoomStep) step = spec != NULL ? loom_step_new (spec, batch, TRUE, &error) : NULL;
   if (error != NULL)
     {
       loom_faults_add (checked.faults, error->code,

@@ -15,7 +15,6 @@
 #include <math.h>
 #include <stdio.h>
 
-
 typedef struct
 {
   gint64 batch; /* 0: the graph's; with several ranks, that of a rank */
@@ -100,7 +99,7 @@ build (const char *path, const Wanted *wanted, Source *source, Listing *l, GErro
   if (!wanted->evaluation && g_hash_table_size (loom_net_recomputed (net)) > 0)
     {
       source->spec->keep_all = TRUE;
-      l->keeping = loom_step_new (source->graph, source->spec, l->step->batch, TRUE, error);
+      l->keeping = loom_step_new (source->spec, l->step->batch, TRUE, error);
       source->spec->keep_all = FALSE;
       if (l->keeping == NULL)
         return FALSE;
@@ -380,8 +379,8 @@ print_stages (const Table *table, GError **error)
     return FALSE;
   n = source.spec != NULL && source.spec->parallel.pipeline > 1 ? source.spec->parallel.pipeline : n;
   if (n > 1 && source.spec != NULL)
-    return listing_print_stages (source.graph, source.spec, l.step->batch, n, table->devices, table->options.device,
-                                 table->json, error);
+    return listing_print_stages (source.spec, l.step->batch, n, table->devices, table->options.device, table->json,
+                                 error);
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "%s has no pipeline stages. Set their number with --ranks.",
                table->path);
   return FALSE;
@@ -697,7 +696,7 @@ run_plan (const Command *command, int argc, char **argv)
   if (source.spec != NULL)
     source.spec->gathers = FALSE;
   if (wanted.ranks > 1 && source.spec != NULL && !quiet && !wanted.evaluation
-      && !listing_print_strategies (source.graph, source.spec, whole, &ranks, devices, &options, json, &error))
+      && !listing_print_strategies (source.spec, whole, &ranks, devices, &options, json, &error))
     return command_fail (command, g_steal_pointer (&error));
   if (card != NULL && !json && !quiet && !print_verdict (&table, card, &error))
     return command_fail (command, g_steal_pointer (&error));

@@ -8,10 +8,10 @@
 
 /* Loads every weight and buffer of the graph from the file, or initialises it as training would. */
 static GHashTable *
-read_weights (ExportJob *job, GError **error)
+read_weights (ExportJob *job, const LoomNet *symbolic, GError **error)
 {
   g_autoptr (LoomFaults) faults = loom_faults_new (), train_faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_new (job->graph, &job->sizes, faults);
+  g_autoptr (LoomNet) net = loom_net_bind (symbolic, job->graph, &job->sizes, faults);
   g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (job->graph, net, train_faults);
   g_autoptr (LoomProgram) program = loom_program_new ();
   g_autoptr (LoomDevices) devices = loom_devices_new (1);
@@ -54,9 +54,8 @@ read_weights (ExportJob *job, GError **error)
 
 /* A size of a symbol that the graph does not have is probably a typing error. */
 static gboolean
-check_sizes (const ExportJob *job, GError **error)
+check_sizes (const ExportJob *job, const LoomNet *net, GError **error)
 {
-  g_autoptr (LoomNet) net = loom_net_new (job->graph, NULL, NULL);
   g_autofree char *dynamic = loom_net_symbols (net);
 
   for (char c = 'A'; c <= 'Z'; c++)
@@ -113,6 +112,7 @@ run (ExportJob *job)
   g_autoptr (GError) error = NULL;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
   g_autoptr (GHashTable) weights = NULL;
+  g_autoptr (LoomNet) net = NULL;
   g_autofree char *file = export_file (job), *data = NULL;
   LoomOnnxWriteOptions options = { .inputs = (const char *const *)job->inputs,
                                    .outputs = (const char *const *)job->outputs,
@@ -125,9 +125,10 @@ run (ExportJob *job)
     return command_fail (job->command, g_steal_pointer (&error));
   if (!job->raw && is_run)
     options.open = open_dataset;
-  if (!check_sizes (job, &error))
+  net = loom_net_new (job->graph, NULL, NULL);
+  if (!check_sizes (job, net, &error))
     return command_fail (job->command, g_steal_pointer (&error));
-  weights = read_weights (job, &error);
+  weights = read_weights (job, net, &error);
   if (weights == NULL)
     {
       status = command_fail (job->command, g_steal_pointer (&error));

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-
 #define MAX_BATCHES 32
 
 /* ---- windows ---------------------------------------------------------- */
@@ -299,7 +298,7 @@ bench_prepare (Bench *b, const char *path, const BenchOptions *o, double *ready_
   gint64 start = loom_monotonic ();
   b->spec->accumulate = 1; /* one batch and the update, which are timed as a step */
   const int parts = o->comm != NULL ? o->comm->size : MAX (1, o->replicas);
-  b->step = loom_step_new (graph, b->spec, batch_size * parts, TRUE, error);
+  b->step = loom_step_new (b->spec, batch_size * parts, TRUE, error);
   if (b->step == NULL || (o->replicas > 1 && !o->whole_batch && !replicate (b, device, o->replicas, error)))
     return FALSE;
   if (o->comm != NULL)

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 #define MIN_STEPS 5
 #define SECONDS   1.0 /* seconds of steps, with and without a trace */
 
@@ -115,12 +114,11 @@ add_plan (SimulateWork *work, const LoomPlan *plan, double samples, const LoomPa
 
 /* Counts the exchanges in a step of two replicas at which ranks wait for each other. */
 static gboolean
-count_scalars (SimulateWork *work, const char *path, const Bench *b, GError **error)
+count_scalars (SimulateWork *work, const Bench *b, GError **error)
 {
   const LoomMesh mesh = loom_mesh (0, (int[LOOM_MESH_AXES]){ 2, 1, 1 });
   const LoomParallel parallel = b->spec->parallel;
-  g_autoptr (LoomGraph) graph = command_read_graph (path, error);
-  g_autoptr (LoomStep) step = graph != NULL ? loom_step_new (graph, b->spec, 2 * b->step->batch, TRUE, error) : NULL;
+  g_autoptr (LoomStep) step = loom_step_new (b->spec, 2 * b->step->batch, TRUE, error);
   gboolean ok;
 
   if (step == NULL)
@@ -187,7 +185,7 @@ simulate_by_card (const char *path, const BenchOptions *options, const Card *car
                                         instr->bytes));
     }
   add_plan (work, b.plan, (double)b.step->batch, &b.spec->parallel);
-  return count_scalars (work, path, &b, error);
+  return count_scalars (work, &b, error);
 }
 
 /* ---- measured -------------------------------------------------------------------- */
@@ -364,7 +362,7 @@ measure_rank (LoomComm *comm, gpointer data, GError **error)
   if (comm->rank == 0)
     {
       m->call = call;
-      ok = measure (&b, step, m->work, error) && count_scalars (m->work, m->path, &b, error);
+      ok = measure (&b, step, m->work, error) && count_scalars (m->work, &b, error);
       g_atomic_int_set (&m->is_over, TRUE);
       return ok;
     }
@@ -394,7 +392,7 @@ simulate_measure (const char *path, const BenchOptions *options, int ranks, Simu
     }
   return bench_prepare (&b, path, options, &ready, error) && time_steps (&b, MIN_STEPS, &step, error)
          && time_steps (&b, steps_for (step), &step, error) && measure (&b, step, work, error)
-         && count_scalars (work, path, &b, error);
+         && count_scalars (work, &b, error);
 }
 
 /* ---- ranks of this machine --------------------------------------------------------- */

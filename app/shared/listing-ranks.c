@@ -138,10 +138,10 @@ add_plan (LoomProgram *program, LoomDevices *devices, const LoomPlanOptions *opt
 
 /* Measures one rank, and replaces the row if it needs more memory. */
 static gboolean
-measure (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks, int rank,
-         LoomDevices *devices, const LoomPlanOptions *options, Row *row, GError **error)
+measure (LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks, int rank, LoomDevices *devices,
+         const LoomPlanOptions *options, Row *row, GError **error)
 {
-  g_autoptr (LoomStep) step = loom_step_new (graph, spec, batch, TRUE, error);
+  g_autoptr (LoomStep) step = loom_step_new (spec, batch, TRUE, error);
   LoomPlanOptions own = *options;
   LoomPlanMemory memory = { 0 };
   gsize bytes[LOOM_N_OWNERS], total = 0;
@@ -275,10 +275,10 @@ print_stages (const LoomStep *step, const LoomStages *stages, int n, const LoomS
 }
 
 gboolean
-listing_print_stages (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, int n, LoomDevices *devices,
-                      const char *device, gboolean json, GError **error)
+listing_print_stages (LoomTrainSpec *spec, gint64 batch, int n, LoomDevices *devices, const char *device, gboolean json,
+                      GError **error)
 {
-  g_autoptr (LoomStep) step = loom_step_new (graph, spec, batch, TRUE, error);
+  g_autoptr (LoomStep) step = loom_step_new (spec, batch, TRUE, error);
   g_autofree LoomStageCost *costs = g_new0 (LoomStageCost, (gsize)n);
   g_autoptr (LoomStages) stages = step != NULL ? loom_stages_choose (step, n, devices, device, costs, error) : NULL;
 
@@ -289,11 +289,11 @@ listing_print_stages (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch,
 }
 
 static gboolean
-print_pipeline (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks,
-                LoomDevices *devices, const LoomPlanOptions *options, gboolean json, GError **error)
+print_pipeline (LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks, LoomDevices *devices,
+                const LoomPlanOptions *options, gboolean json, GError **error)
 {
   static const char *const name[] = { "gpipe", "1f1b" };
-  g_autoptr (LoomStep) step = loom_step_new (graph, spec, batch, TRUE, error);
+  g_autoptr (LoomStep) step = loom_step_new (spec, batch, TRUE, error);
   const LoomMesh *mesh = &ranks->mesh[0];
   const int n = mesh->size[LOOM_MESH_PIPELINE];
   g_autofree LoomStageCost *costs = g_new0 (LoomStageCost, (gsize)n);
@@ -330,8 +330,8 @@ print_pipeline (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const
         Row row = { 0 };
 
         spec->parallel.schedule = (LoomPipelineKind)kind;
-        ok = measure (graph, spec, batch, ranks, first, devices, options, &row, error)
-             && (last == first || measure (graph, spec, batch, ranks, last, devices, options, &row, error));
+        ok = measure (spec, batch, ranks, first, devices, options, &row, error)
+             && (last == first || measure (spec, batch, ranks, last, devices, options, &row, error));
         if (ok)
           print_row (what, &row, chosen == (LoomPipelineKind)kind, json);
       }
@@ -342,8 +342,8 @@ print_pipeline (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const
 /* Measures a parameter server and one of its workers: the server has the optimiser state and answers all workers; a
  * worker pushes its accumulated gradients. */
 static gboolean
-measure_server (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks,
-                LoomDevices *devices, const LoomPlanOptions *options, Row *server, Row *trains, GError **error)
+measure_server (LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks, LoomDevices *devices,
+                const LoomPlanOptions *options, Row *server, Row *trains, GError **error)
 {
   g_autoptr (LoomStep) step = NULL;
   LoomPlanOptions own = *options;
@@ -352,7 +352,7 @@ measure_server (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const
 
   own.mesh = NULL;
   spec->gathers = TRUE;
-  step = loom_step_new (graph, spec, MAX (1, loom_comm_shard (batch, 0, ranks->ranks - 1).count), TRUE, error);
+  step = loom_step_new (spec, MAX (1, loom_comm_shard (batch, 0, ranks->ranks - 1).count), TRUE, error);
   spec->gathers = FALSE;
   if (step == NULL || !add_plan (step->update, devices, &own, &memory[0], error)
       || !add_plan (step->program, devices, &own, &memory[1], error))
@@ -381,15 +381,15 @@ measure_server (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const
 }
 
 gboolean
-listing_print_strategies (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks,
-                          LoomDevices *devices, const LoomPlanOptions *options, gboolean json, GError **error)
+listing_print_strategies (LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks, LoomDevices *devices,
+                          const LoomPlanOptions *options, gboolean json, GError **error)
 {
   static const char *const name[] = { "data", "zero1", "zero2", "zero3" };
   LoomShards chosen = spec->parallel.shards;
   gboolean ok = TRUE;
 
   if (spec->parallel.pipeline > 1)
-    return print_pipeline (graph, spec, batch, ranks, devices, options, json, error);
+    return print_pipeline (spec, batch, ranks, devices, options, json, error);
   const gboolean divides = spec->optimizer->emit != NULL;
 
   if (!json)
@@ -405,8 +405,8 @@ listing_print_strategies (const LoomGraph *graph, LoomTrainSpec *spec, gint64 ba
 
       spec->parallel.shards = (LoomShards)s;
       /* Shards differ by at most one sample or element: the first and the last rank have both kinds. */
-      ok = measure (graph, spec, batch, ranks, 0, devices, options, &row, error)
-           && measure (graph, spec, batch, ranks, ranks->ranks - 1, devices, options, &row, error);
+      ok = measure (spec, batch, ranks, 0, devices, options, &row, error)
+           && measure (spec, batch, ranks, ranks->ranks - 1, devices, options, &row, error);
       if (ok)
         print_row (name[s], &row, s == chosen && !spec->parallel.server, json);
     }
@@ -416,7 +416,7 @@ listing_print_strategies (const LoomGraph *graph, LoomTrainSpec *spec, gint64 ba
     {
       Row server, trains;
 
-      ok = measure_server (graph, spec, batch, ranks, devices, options, &server, &trains, error);
+      ok = measure_server (spec, batch, ranks, devices, options, &server, &trains, error);
       if (ok)
         {
           print_row ("server", &server, spec->parallel.server, json);

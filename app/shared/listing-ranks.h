@@ -33,9 +33,9 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (ListingRanks, listing_ranks_clear)
 gboolean listing_divide (LoomStep *step, LoomTrainSpec *spec, const LoomMesh *mesh, LoomDevices *devices,
                          const char *device, GError **error);
 /* Prints the nodes of each of n stages, and its time. */
-gboolean listing_print_stages (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, int n, LoomDevices *devices,
-                               const char *device, gboolean json, GError **error);
+gboolean listing_print_stages (LoomTrainSpec *spec, gint64 batch, int n, LoomDevices *devices, const char *device,
+                               gboolean json, GError **error);
 /* With a pipeline, prints the nodes and time of each stage, and its memory by schedule. Otherwise prints a table of
  * strategies: the memory of the rank that needs most, and the bytes that it sends per step. */
-gboolean listing_print_strategies (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks,
-                                   LoomDevices *devices, const LoomPlanOptions *options, gboolean json, GError **error);
+gboolean listing_print_strategies (LoomTrainSpec *spec, gint64 batch, const ListingRanks *ranks, LoomDevices *devices,
+                                   const LoomPlanOptions *options, gboolean json, GError **error);

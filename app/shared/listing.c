@@ -129,7 +129,7 @@ listing_build_step (const LoomGraph *graph, LoomTrainSpec *spec, gint64 batch, g
 {
   l->strict_devices = loom_graph_strict_devices (graph);
   l->device = g_strdup (spec->device);
-  l->step = loom_step_new (graph, spec, batch, training, error);
+  l->step = loom_step_new (spec, batch, training, error);
   l->program = l->step != NULL ? l->step->program : NULL;
   return l->program != NULL;
 }

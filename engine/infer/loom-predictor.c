@@ -353,14 +353,15 @@ predictor_net (LoomPredictor *self, gint64 n, gint64 length, GError **error)
 
   binding.value['B' - 'A'] = n;
   g_clear_pointer (&self->bound_graph, loom_graph_unref);
-  self->bound_graph = loom_graph_copy (self->graph);
   if (self->is_text)
     {
+      self->bound_graph = loom_graph_copy (self->graph);
       g_autofree char *context = g_strdup_printf ("%" G_GINT64_FORMAT, length);
       LoomElement *node = loom_graph_by_serial (self->bound_graph, loom_element_serial (self->dataset_node));
       loom_edit_free (loom_graph_apply (self->bound_graph, loom_edit_set (node, "context", context)));
     }
-  g_autoptr (LoomNet) net = loom_net_new (self->bound_graph, &binding, faults);
+  g_autoptr (LoomNet) net = self->is_text ? loom_net_new (self->bound_graph, &binding, faults)
+                                          : loom_net_bind (self->net, self->graph, &binding, faults);
   if (check_faults (faults, error) && loom_net_node (net, self->output.node)->typed)
     return g_steal_pointer (&net);
   if (error != NULL && *error == NULL)
@@ -382,9 +383,8 @@ predictor_lower_options (const LoomPredictor *self, guint n, const LoomNetSource
 LoomExec *
 predictor_exec (LoomPredictor *self, LoomState *state, LoomProgram *p, GError **error)
 {
-  LoomPlanOptions options = { .device = self->device,
-                              .strict_devices = loom_graph_strict_devices (self->graph),
-                              .fixed_weights = TRUE };
+  LoomPlanOptions options
+      = { .device = self->device, .strict_devices = loom_graph_strict_devices (self->graph), .fixed_weights = TRUE };
   guint before = loom_state_n_slots (state);
   LoomPlan *plan;
 

@@ -18,6 +18,7 @@ typedef struct
 struct _LoomSizes
 {
   LoomGraph *graph;
+  LoomNet *net; /* with symbolic sizes */
   LoomLowerOptions options;
   LoomPlanOptions plan;
   char *device;
@@ -40,6 +41,7 @@ loom_sizes_new (const LoomGraph *graph, const LoomLowerOptions *options, const L
   LoomSizes *self = g_new0 (LoomSizes, 1);
 
   self->graph = loom_graph_ref ((LoomGraph *)graph);
+  self->net = loom_net_new (graph, NULL, NULL);
   self->options = *options;
   self->options.wanted = g_memdup2 (options->wanted, options->n_wanted * sizeof *options->wanted);
   self->options.given = g_memdup2 (options->given, options->n_given * sizeof *options->given);
@@ -63,6 +65,7 @@ loom_sizes_free (LoomSizes *self)
   g_free (self->device);
   g_free ((gpointer)self->options.wanted);
   g_free ((gpointer)self->options.given);
+  loom_net_free (self->net);
   loom_graph_unref (self->graph);
   g_free (self);
 }
@@ -70,7 +73,8 @@ loom_sizes_free (LoomSizes *self)
 static Count *
 count_new (LoomSizes *self, const LoomBinding *binding, GError **error)
 {
-  g_autoptr (LoomNet) net = loom_net_new (self->graph, binding, NULL);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = loom_net_bind (self->net, self->graph, binding, faults);
   int node = loom_net_dynamic_size (net, &self->options);
   Count *count = g_new0 (Count, 1);
   LoomValue size;

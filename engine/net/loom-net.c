@@ -311,10 +311,12 @@ loom_net_renew (LoomNet *net, const LoomGraph *graph, LoomFaults *faults)
 }
 
 LoomNet *
-loom_net_ref (LoomNet *net)
+loom_net_ref (const LoomNet *net)
 {
-  g_atomic_int_inc (&net->refs);
-  return net;
+  LoomNet *self = (LoomNet *)net;
+
+  g_atomic_int_inc (&self->refs);
+  return self;
 }
 
 void

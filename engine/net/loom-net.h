@@ -70,7 +70,8 @@ LoomNet *loom_net_new (const LoomGraph *graph, const LoomBinding *binding, LoomF
 LoomNet *loom_net_renew (LoomNet *net, const LoomGraph *graph, LoomFaults *faults);
 /* The same net for other sizes: types, costs, weights and faults are those of loom_net_new (graph, sizes, faults), but
  * names, scopes and wires are shared with `net`, which stays as it is. graph: the unchanged graph of `net`. */
-LoomNet *loom_net_bind (LoomNet *net, const LoomGraph *graph, const LoomBinding *sizes, LoomFaults *faults);
+LoomNet *loom_net_bind (const LoomNet *net, const LoomGraph *graph, const LoomBinding *sizes, LoomFaults *faults);
+LoomNet *loom_net_ref (const LoomNet *net);
 void loom_net_free (LoomNet *net);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (LoomNet, loom_net_free)
 

@@ -44,7 +44,7 @@ can_share (const LoomNet *net)
 }
 
 LoomNet *
-loom_net_bind (LoomNet *net, const LoomGraph *graph, const LoomBinding *sizes, LoomFaults *faults)
+loom_net_bind (const LoomNet *net, const LoomGraph *graph, const LoomBinding *sizes, LoomFaults *faults)
 {
   LoomNet *to;
 

@@ -271,7 +271,6 @@ struct _LoomNet
 /* The state that exists only while a net is built or changed. */
 void loom_net_begin (LoomNet *net, const LoomGraph *graph, LoomFaults *faults);
 void loom_net_end (LoomNet *net);
-LoomNet *loom_net_ref (LoomNet *net);
 GArray *loom_net_weights_new (guint reserved); /* of LoomNetWeight */
 /* net-bind.c: a copy of a node for another net, with its state before it was typed. */
 NetNode *loom_net_copy_node (LoomNet *to, const NetNode *from);

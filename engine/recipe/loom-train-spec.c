@@ -418,6 +418,8 @@ loom_train_spec_new (const LoomGraph *graph, const LoomNet *net, LoomFaults *fau
     return NULL;
   r.partial = is_partial (net, faults);
   spec = g_new0 (LoomTrainSpec, 1);
+  spec->graph = loom_graph_ref ((LoomGraph *)graph);
+  spec->net = loom_net_ref (net);
   spec->parallel.bucket_mb = 25;
   spec->parallel.splits = g_ptr_array_new_with_free_func (recipe_split_free);
   spec->metrics = g_ptr_array_new_with_free_func (recipe_metric_free);
@@ -480,6 +482,8 @@ loom_train_spec_free (LoomTrainSpec *spec)
   g_free (spec->weights);
   g_free (spec->match);
   g_free (spec->adapter);
+  loom_net_free (spec->net);
+  loom_graph_unref (spec->graph);
   g_free (spec);
 }
 

@@ -86,6 +86,8 @@ gint64 loom_parallel_least (const LoomParallel *parallel);
 
 typedef struct
 {
+  LoomGraph *graph; /* with the <train> */
+  LoomNet *net;     /* of the graph, from which those of each batch size are bound */
   LoomNetSource loss;
   const LoomOptimizer *optimizer;
   double *hyper; /* in the order of optimizer->hyper */

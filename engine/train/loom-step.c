@@ -380,7 +380,7 @@ wanted_of (const LoomTrainSpec *spec, guint *n)
 }
 
 char *
-loom_step_lone (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch)
+loom_step_lone (const LoomTrainSpec *spec, gint64 batch)
 {
   LoomLowerOptions options = { .training = TRUE, .effects = TRUE };
   LoomBinding binding = { 0 };
@@ -388,13 +388,14 @@ loom_step_lone (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch)
 
   options.wanted = wanted;
   binding.value['B' - 'A'] = batch;
-  g_autoptr (LoomNet) net = loom_net_new (graph, &binding, NULL);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) net = loom_net_bind (spec->net, spec->graph, &binding, faults);
   int node = loom_net_find_untrainable (net, &options);
   return node < 0 ? NULL : g_strdup (loom_net_node (net, (guint)node)->path);
 }
 
 LoomStep *
-loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, gboolean training, GError **error)
+loom_step_new (const LoomTrainSpec *spec, gint64 batch, gboolean training, GError **error)
 {
   g_autoptr (LoomStep) step = g_new0 (LoomStep, 1);
   g_autoptr (LoomFaults) faults = loom_faults_new ();
@@ -405,7 +406,7 @@ loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, 
 
   step->batch = batch;
   binding.value['B' - 'A'] = batch;
-  step->net = loom_net_new (graph, &binding, faults);
+  step->net = loom_net_bind (spec->net, spec->graph, &binding, faults);
   if (!loom_faults_to_error (faults, NULL, error))
     return NULL;
 

@@ -21,16 +21,16 @@ typedef struct
   guint *metric_size;   /* number of its statistics */
 } LoomStep;
 
-/* Builds the step. Program outputs are "loss" (rank 0), "metric.NAME" for each of the spec's metrics (statistics of the
- * batch), and for training "finite" and "grad_norm". Training commits no values that are not finite: parameters by the
- * optimiser's own rule, running statistics by a selection here. If the spec accumulates, the program only accumulates
- * gradients (see loom_emit_accumulate), and its random numbers differ by the slot LOOM_STEP_RNG. */
+/* Builds the step of the graph from which the spec was read, and which has not changed since. Program outputs are
+ * "loss" (rank 0), "metric.NAME" for each of the spec's metrics (statistics of the batch), and for training "finite"
+ * and "grad_norm". Training commits no values that are not finite: parameters by the optimiser's own rule, running
+ * statistics by a selection here. If the spec accumulates, the program only accumulates gradients (see
+ * loom_emit_accumulate), and its random numbers differ by the slot LOOM_STEP_RNG. */
 #define LOOM_STEP_RNG "accumulate_batch"
 /* Outputs of term t of the loss (LoomStep.n_terms): LOOM_STEP_SUM "t" and, if it is counted, LOOM_STEP_COUNT "t". */
 #define LOOM_STEP_SUM   "loss.sum."
 #define LOOM_STEP_COUNT "loss.count."
-LoomStep *
-loom_step_new (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch, gboolean training, GError **error);
+LoomStep *loom_step_new (const LoomTrainSpec *spec, gint64 batch, gboolean training, GError **error);
 void loom_step_free (LoomStep *step);
 /* The number of micro-batches into which each of n replicas of a pipeline divides its shard of a batch. */
 int loom_step_microbatches (const LoomTrainSpec *spec, gint64 batch, int replicas);
@@ -39,7 +39,7 @@ int loom_step_microbatches (const LoomTrainSpec *spec, gint64 batch, int replica
 gboolean loom_step_divide (LoomStep *step, const LoomTrainSpec *spec, const LoomMesh *mesh, GError **error);
 /* The path of a node that cannot be trained with a batch of this size (a norm with one value per channel), for which
  * loom_step_new() refuses to train, unless the spec has no epochs. NULL: none. (transfer full) */
-char *loom_step_lone (const LoomGraph *graph, const LoomTrainSpec *spec, gint64 batch);
+char *loom_step_lone (const LoomTrainSpec *spec, gint64 batch);
 /* Makes an evaluation's program read the moving averages of weights instead of the weights, if has() knows the
  * average's slot. */
 void loom_step_use_averages (LoomProgram *p, gboolean (*has) (gpointer data, const char *slot), gpointer data);

@@ -70,7 +70,7 @@ join_program (const MemoryBudget *self, LoomProgram *program, GArray *needs)
 static gboolean
 join_part (const MemoryBudget *self, const RunPart *part, gboolean with_update, GArray *needs)
 {
-  g_autoptr (LoomStep) step = loom_step_new (self->model->graph, self->model->spec, part->batch, part->training, NULL);
+  g_autoptr (LoomStep) step = loom_step_new (self->model->spec, part->batch, part->training, NULL);
   const gboolean has_update = rank_group_updates (self->group);
 
   return step != NULL && (self->group->has_server || step_divide (step, self->model, self->group, NULL))

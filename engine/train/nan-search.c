@@ -181,7 +181,7 @@ nan_search (const NanSearch *self, gint64 step, StepPlan *plan, const LoomBatch 
   const TrainModel *model = self->model;
   const gboolean is_part = rank_group_has_several (self->group);
   /* A rank cannot run a program alone that is partitioned over all ranks. */
-  g_autoptr (LoomStep) own = is_part ? loom_step_new (model->graph, model->spec, batch->n_own, TRUE, NULL) : NULL;
+  g_autoptr (LoomStep) own = is_part ? loom_step_new (model->spec, batch->n_own, TRUE, NULL) : NULL;
   g_autoptr (LoomState) state = NULL;
   /* Shards of a state are gathered by all ranks or by none. */
   const gboolean lacking = rank_group_any_says (self->group, is_part && own == NULL);

@@ -55,7 +55,7 @@ run_parts_find (const TrainData *data, const LoomTrainSpec *spec, gint64 batch, 
 static gboolean
 try_part (const TrainModel *model, const RankGroup *group, const RunPart *part, GError **error)
 {
-  g_autoptr (LoomStep) step = loom_step_new (model->graph, model->spec, part->batch, part->training, error);
+  g_autoptr (LoomStep) step = loom_step_new (model->spec, part->batch, part->training, error);
 
   return step != NULL && step_divide (step, model, group, error);
 }

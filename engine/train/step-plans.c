@@ -29,7 +29,7 @@ reports_own (const StepPlans *self, gboolean training)
 static StepPlan *
 make (StepPlans *self, gint64 batch, gboolean training, gboolean averaged, GError **error)
 {
-  LoomStep *step = loom_step_new (self->model->graph, self->model->spec, batch, training, error);
+  LoomStep *step = loom_step_new (self->model->spec, batch, training, error);
 
   if (step == NULL)
     return NULL;

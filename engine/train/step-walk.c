@@ -22,7 +22,7 @@ make_plan (StepWalk *self, gint64 batch, GError **error)
     return TRUE;
   step_walk_clear (self);
   spec.keep_all = TRUE;
-  self->plan = loom_step_new (self->model->graph, &spec, batch, TRUE, error);
+  self->plan = loom_step_new (&spec, batch, TRUE, error);
   return self->plan != NULL;
 }
 

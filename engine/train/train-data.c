@@ -191,8 +191,7 @@ drop_last (TrainData *data, const TrainModel *model, const RankGroup *group, Tra
                           n, batch);
     }
   /* Two samples are at least two values per channel. If there is only one sample, the first plan reports the error. */
-  g_autofree char *lone
-      = drop != LOOM_DROP_LAST_TRUE && rest == 1 && n > 1 ? loom_step_lone (model->graph, model->spec, 1) : NULL;
+  g_autofree char *lone = drop != LOOM_DROP_LAST_TRUE && rest == 1 && n > 1 ? loom_step_lone (model->spec, 1) : NULL;
   if (lone != NULL && drop == LOOM_DROP_LAST_FALSE && steps)
     return loom_refuse (error, LOOM_ERROR_SHAPE,
                         "With %" G_GINT64_FORMAT " training samples and batch_size %" G_GINT64_FORMAT
@@ -284,7 +283,7 @@ has_lone_rest (TrainData *data, const TrainModel *model, gint64 n, gint64 batch)
     return FALSE;
   if (data->refuses_lone < 0)
     {
-      g_autofree char *lone = loom_step_lone (model->graph, model->spec, 1);
+      g_autofree char *lone = loom_step_lone (model->spec, 1);
 
       data->refuses_lone = lone != NULL;
     }

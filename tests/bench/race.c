@@ -204,7 +204,7 @@ main (int argc, char *argv[])
     loom_faults_to_error (faults, argv[1], &error);
     fail_on (error);
     spec->tf32 = argc == 9 && g_str_equal (argv[8], "tf32");
-    program = loom_step_new (graph, spec, batch, TRUE, &error);
+    program = loom_step_new (spec, batch, TRUE, &error);
     fail_on (error);
     plan = loom_plan_new (program->program, devices, &options, &error);
     fail_on (error);

@@ -124,7 +124,7 @@ static gboolean
 check_step (Checking *self, const LoomTrainSpec *spec, gint64 batch, gboolean training)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomStep) step = loom_step_new (self->graph, spec, batch, training, &error);
+  g_autoptr (LoomStep) step = loom_step_new (spec, batch, training, &error);
   const LoomPlan *plan, *update = NULL;
 
   if (step == NULL)
@@ -174,7 +174,7 @@ check_rank (Checking *self, LoomTrainSpec *spec, gint64 batch, gboolean training
             LoomPlan **plan, LoomPlan **update)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomStep) step = loom_step_new (self->graph, spec, batch, training, &error);
+  g_autoptr (LoomStep) step = loom_step_new (spec, batch, training, &error);
   const LoomMesh *mesh = &ranks->mesh[rank];
   LoomParallel *parallel = &spec->parallel;
   g_autofree char *what

@@ -2,6 +2,7 @@
 #include "tests/check/random-model-private.h"
 
 #include "engine/graph/loom-graph.h"
+#include "tests/ops/op-sample.h"
 
 #include <string.h>
 
@@ -219,18 +220,6 @@ add_sample (Maker *self, const LoomOp *op, const LoomSample *sample)
     }
 }
 
-static guint
-n_samples (const LoomOp *op)
-{
-  guint n = 0;
-
-  if (op->category == LOOM_CATEGORY_HIDDEN || op->samples == NULL)
-    return 0;
-  while (op->samples[n].params != NULL || op->samples[n].inputs[0] != NULL)
-    n++;
-  return n;
-}
-
 /* Sizes that data decide are impossible before a loss and in bodies. */
 static gboolean
 is_allowed (const Maker *self, const LoomOp *op)
@@ -244,7 +233,7 @@ is_allowed (const Maker *self, const LoomOp *op)
 void
 maker_operator (Maker *self, const LoomOp *op)
 {
-  const guint n = n_samples (op);
+  const guint n = op_sample_count (op);
 
   if (!is_allowed (self, op))
     return;

@@ -129,7 +129,7 @@ plan_graph (LoomDevices *devices, const char *name, gint64 batch)
   g_autoptr (LoomGraph) graph = loom_graph_read_file (path, faults, NULL);
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
   g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
-  g_autoptr (LoomStep) step = loom_step_new (graph, spec, batch, TRUE, NULL);
+  g_autoptr (LoomStep) step = loom_step_new (spec, batch, TRUE, NULL);
 
   return loom_plan_new (step->program, devices, &options, NULL);
 }
@@ -287,7 +287,7 @@ check_example (const char *path, const LoomGraph *graph, const LoomNet *net, gbo
   if (spec == NULL)
     return;
   spec->precision = dtype;
-  step = loom_step_new (graph, spec, 2, training, &error);
+  step = loom_step_new (spec, 2, training, &error);
   g_assert_no_error (error);
   plan = loom_plan_new (step->program, devices, &options, &error);
   g_assert_no_error (error);
@@ -318,27 +318,6 @@ test_example (gconstpointer data)
     check_example (path, graph, net, TRUE, others[k]);
 }
 
-static void
-add_folder (const char *folder)
-{
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
-  const char *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = g_build_filename (folder, name, NULL);
-      g_autofree char *test = g_strdup_printf ("/check/meaning/examples/%s", name);
-
-      if (g_file_test (path, G_FILE_TEST_IS_DIR))
-        add_folder (path);
-      else if (g_str_has_suffix (name, ".xml"))
-        {
-          GTestDataFunc func = example_lacks_data (path) ? example_skip : test_example;
-          g_test_add_data_func_full (test, g_steal_pointer (&path), func, g_free);
-        }
-    }
-}
-
 TEST_FILE (argc, argv)
 {
   const char *root = g_getenv ("GRADLOOM_SOURCE_ROOT");
@@ -359,6 +338,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/check/meaning/cancelling-terms", test_cancelling_terms);
   g_test_add_func ("/check/meaning/computed-again", test_computed_again);
   g_test_add_func ("/check/meaning/wrong-kernel", test_wrong_kernel);
-  add_folder (folder);
+  example_add_folder ("/check/meaning/examples", folder, test_example);
   return g_test_run ();
 }

@@ -9,6 +9,7 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset.h"
+#include "tests/scratch.h"
 #include "tests/test-program.h"
 
 #define BLOCK 512
@@ -26,24 +27,9 @@ set_up (Fixture *f, gconstpointer data)
 }
 
 static void
-remove_all (const char *path)
-{
-  g_autoptr (GDir) dir = g_file_test (path, G_FILE_TEST_IS_SYMLINK) ? NULL : g_dir_open (path, 0, NULL);
-  const char *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *inner = g_build_filename (path, name, NULL);
-
-      remove_all (inner);
-    }
-  g_remove (path);
-}
-
-static void
 tear_down (Fixture *f, gconstpointer data)
 {
-  remove_all (f->folder);
+  remove_tree (f->folder);
   g_free (f->folder);
   g_clear_error (&f->error);
 }

@@ -9,6 +9,7 @@
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset.h"
 #include "engine/data/loom-picture.h"
+#include "tests/scratch.h"
 #include "tests/test-program.h"
 
 static char *folder;
@@ -20,21 +21,6 @@ write_file (const char *name, gconstpointer data, gsize length)
 
   g_assert_cmpint (g_mkdir_with_parents (parent, 0755), ==, 0);
   g_assert_true (g_file_set_contents (path, data, (gssize)length, NULL));
-}
-
-static void
-remove_all (const char *path)
-{
-  g_autoptr (GDir) dir = g_file_test (path, G_FILE_TEST_IS_SYMLINK) ? NULL : g_dir_open (path, 0, NULL);
-  const char *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *inner = g_build_filename (path, name, NULL);
-
-      remove_all (inner);
-    }
-  g_remove (path);
 }
 
 static LoomDatasetOptions
@@ -797,7 +783,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/images/links", test_links);
   g_test_add_func ("/images/linked-files", test_linked_files);
   status = g_test_run ();
-  remove_all (folder);
+  remove_tree (folder);
   g_free (folder);
   return status;
 }

@@ -4,6 +4,7 @@
 
 #include "engine/core/loom-error.h"
 #include "engine/data/loom-dataset.h"
+#include "tests/scratch.h"
 #include "tests/test-program.h"
 
 static char *folder;
@@ -15,21 +16,6 @@ write_file (const char *name, gconstpointer data, gssize length)
 
   g_assert_cmpint (g_mkdir_with_parents (parent, 0755), ==, 0);
   g_assert_true (g_file_set_contents (path, data, length, NULL));
-}
-
-static void
-remove_all (const char *path)
-{
-  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
-  const char *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *inner = g_build_filename (path, name, NULL);
-
-      remove_all (inner);
-    }
-  g_remove (path);
 }
 
 static LoomDataset *
@@ -344,7 +330,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/pairs/bad", test_bad);
   g_test_add_func ("/pairs/machine", test_machine);
   status = g_test_run ();
-  remove_all (folder);
+  remove_tree (folder);
   g_free (folder);
   return status;
 }

@@ -363,7 +363,9 @@ test_bad_options (void)
     { "shapes",
       { "flip", "0.5", NULL },
       "Sentences with “left of” would be wrong for mirrored pictures. Remove flip." },
-    { "csv", { NULL }, "The data set csv needs path=\"…\": The file, CSV or Parquet; the first line of CSV names the columns." },
+    { "csv",
+      { NULL },
+      "The data set csv needs path=\"…\": The file, CSV or Parquet; the first line of CSV names the columns." },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)

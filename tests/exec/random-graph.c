@@ -2,6 +2,7 @@
 #include "tests/exec/random-graph.h"
 
 #include "engine/net/loom-net.h"
+#include "tests/ops/op-sample.h"
 
 #include <math.h>
 #include <string.h>
@@ -663,24 +664,10 @@ append_module (RandomGraph *self)
   note_outputs (self, id, value_at (self, at)->depth + n, 1);
 }
 
-/* ---- entry points ----------------------------------------------------- */
-
-static guint
-n_samples (const LoomOp *op)
-{
-  guint n = 0;
-
-  if (op->category == LOOM_CATEGORY_HIDDEN || op->samples == NULL)
-    return 0;
-  while (op->samples[n].params != NULL || op->samples[n].inputs[0] != NULL)
-    n++;
-  return n;
-}
-
 static void
 append_operator (RandomGraph *self, const LoomOp *op)
 {
-  guint n = n_samples (op);
+  guint n = op_sample_count (op);
 
   if (strcmp (op->name, "gradient") == 0)
     append_gradient (self);

@@ -69,7 +69,7 @@ program_of (const LoomGraph *graph, gint64 batch, gboolean training, LoomDType d
   if (spec == NULL)
     return training ? NULL : lower_all (net, dtype);
   spec->precision = dtype;
-  step = loom_step_new (graph, spec, batch, training, &error);
+  step = loom_step_new (spec, batch, training, &error);
   g_assert_no_error (error);
   return loom_program_ref (step->program);
 }
@@ -345,26 +345,6 @@ test_example (gconstpointer data)
     }
 }
 
-static void
-add_folder (const char *folder)
-{
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
-  const char *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = g_build_filename (folder, name, NULL), *test = g_strdup_printf ("/run/examples/%s", name);
-
-      if (g_file_test (path, G_FILE_TEST_IS_DIR))
-        add_folder (path);
-      else if (g_str_has_suffix (name, ".xml"))
-        {
-          GTestDataFunc func = example_lacks_data (path) ? example_skip : test_example;
-          g_test_add_data_func_full (test, g_steal_pointer (&path), func, g_free);
-        }
-    }
-}
-
 TEST_FILE (argc, argv)
 {
   const char *root = g_getenv ("GRADLOOM_SOURCE_ROOT");
@@ -373,6 +353,6 @@ TEST_FILE (argc, argv)
   g_test_init (&argc, &argv, NULL);
   /* For graphs whose nodes are on two devices. */
   g_setenv ("GRADLOOM_CPU_DEVICES", "2", TRUE);
-  add_folder (folder);
+  example_add_folder ("/run/examples", folder, test_example);
   return g_test_run ();
 }

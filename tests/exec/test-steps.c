@@ -9,17 +9,16 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/data/loom-loader.h"
 #include "engine/train/loom-driver.h"
 #include "engine/train/loom-step.h"
 #include "tests/example-data.h"
 #include "tests/examples.h"
+#include "tests/exec/step-batches.h"
 #include "tests/exec/test-device.h"
 #include "tests/scalar-of.h"
 #include "tests/test-program.h"
 
 #define STEPS 10
-#define BATCH 4
 
 /* The tolerance: `factor` times the distance of ref in that type from the truth, plus `least` of the size. With 16-bit
  * types a library may round once more than ref, and a ReLU, a maximum or an argmax within that rounding differs: on an
@@ -171,7 +170,7 @@ side_new (const LoomGraph *graph, const char *on, LoomDType dtype, gboolean trai
   if (side->spec != NULL)
     {
       side->spec->precision = dtype;
-      side->step = loom_step_new (graph, side->spec, BATCH, training, error);
+      side->step = loom_step_new (side->spec, BATCH, training, error);
       side->program = side->step != NULL ? loom_program_ref (side->step->program) : NULL;
     }
   else
@@ -248,122 +247,6 @@ output_of (const Side *side, const char *name)
     if (strcmp (loom_program_get_output (side->program, i)->name, name) == 0)
       return side->outputs->pdata[i];
   return NULL;
-}
-
-/* ---- batches -------------------------------------------------------------- */
-
-typedef struct
-{
-  LoomDataset *dataset; /* NULL: numbers of our own; belongs to `kept` */
-  LoomLoader *loader;
-  gint64 epoch;
-  guint32 drawn; /* batches */
-} Source;
-
-static void
-source_clear (Source *source)
-{
-  loom_loader_free (source->loader);
-}
-G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Source, source_clear)
-
-/* The data set that was opened last, and its description: each example reads its own six times, and unpacking one takes
- * longer than a step. */
-static struct
-{
-  char *what;
-  LoomDataset *dataset;
-} kept;
-
-static void
-kept_clear (void)
-{
-  g_clear_pointer (&kept.dataset, loom_dataset_free);
-  g_clear_pointer (&kept.what, g_free);
-}
-
-static LoomDataset *
-open_dataset (const LoomGraph *graph, const LoomNet *net, int node, GError **error)
-{
-  const LoomElement *element = loom_net_node (net, (guint)node)->element;
-  g_autoptr (GString) what = g_string_new (loom_graph_get_folder (graph));
-
-  for (guint i = 0; i < loom_element_n_attributes (element); i++)
-    {
-      const char *name, *value;
-
-      loom_element_attribute (element, i, &name, &value);
-      g_string_append_printf (what, "\n%s=%s", name, value);
-    }
-  if (g_strcmp0 (kept.what, what->str) != 0)
-    {
-      kept_clear ();
-      kept.dataset = loom_net_open_dataset (net, node, loom_graph_get_folder (graph), error);
-      kept.what = kept.dataset != NULL ? g_strdup (what->str) : NULL;
-    }
-  return kept.dataset;
-}
-
-static void
-source_open (Source *source, const LoomGraph *graph, const char *name)
-{
-  g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
-  g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
-  g_autoptr (GError) error = NULL;
-
-  if (spec == NULL || spec->dataset_node < 0)
-    return;
-  source->dataset = open_dataset (graph, net, spec->dataset_node, &error);
-  if (source->dataset != NULL)
-    source->loader
-        = loom_loader_new_with_threads (source->dataset, LOOM_SPLIT_TRAIN, BATCH, TRUE, 1, LOOM_LOADER_DIRECT, &error);
-  if (source->loader != NULL)
-    loom_loader_start (source->loader, 0, 0);
-  else
-    g_test_message ("%s: %s Batches of made-up numbers take its place.", name, error->message);
-}
-
-/* Numbers of the right shape; classes are 0 and 1, which every example has. */
-static LoomTensor *
-made_up (const LoomTensorDesc *desc, guint32 seed)
-{
-  LoomTensor *t = loom_tensor_new (desc->dtype, desc->rank, desc->dim, NULL);
-  g_autoptr (GRand) rand = g_rand_new_with_seed (seed);
-
-  for (gint64 k = 0; k < t->count; k++)
-    loom_tensor_set (t, k, loom_dtype_is_float (desc->dtype) ? g_rand_double (rand) : g_rand_int_range (rand, 0, 2));
-  return t;
-}
-
-/* A tensor for each input of the program, in f32 or integers. */
-static GPtrArray *
-draw_batch (Source *source, const LoomProgram *p)
-{
-  GPtrArray *batch = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
-  const LoomBatch *drawn = NULL;
-  g_autoptr (GError) error = NULL;
-
-  source->drawn++;
-  while (source->loader != NULL && (drawn == NULL || drawn->n < BATCH))
-    {
-      drawn = loom_loader_next (source->loader, &error);
-      g_assert_no_error (error);
-      if (drawn == NULL)
-        loom_loader_start (source->loader, ++source->epoch, 0);
-    }
-  for (guint i = 0; i < loom_program_n_inputs (p); i++)
-    {
-      const LoomProgramInput *in = loom_program_get_input (p, i);
-      const char *port = strrchr (in->name, '.');
-      LoomTensor *t = NULL;
-
-      for (guint k = 0; drawn != NULL && port != NULL && k < drawn->n_tensors; k++)
-        if (strcmp (loom_dataset_info (source->dataset)->port[k].name, port + 1) == 0)
-          t = loom_tensor_convert (drawn->tensors[k], drawn->tensors[k]->dtype, FALSE, NULL);
-      g_ptr_array_add (batch, t != NULL ? t : made_up (&loom_value_info (p, in->value)->desc, 100 * source->drawn + i));
-    }
-  return batch;
 }
 
 /* ---- comparing ------------------------------------------------------------- */
@@ -655,7 +538,7 @@ plan_large (const LoomGraph *graph, const char *name)
         if (spec == NULL)
           continue;
         spec->precision = types[type].dtype;
-        step = loom_step_new (graph, spec, EXAMPLE_REDUCED_BATCH, training, &error);
+        step = loom_step_new (spec, EXAMPLE_REDUCED_BATCH, training, &error);
         g_assert_no_error (error);
         plan = loom_plan_new (step->program, devices, &options, &error);
         g_assert_no_error (error);
@@ -833,7 +716,7 @@ TEST_FILE (argc, argv)
   add_folder (folder);
   if (test_device_is_there (devices, device))
     status = g_test_run ();
-  kept_clear ();
+  source_forget_datasets ();
   loom_devices_unref (devices);
   return status;
 }

@@ -56,7 +56,7 @@ step_new (const char *graph, const char *placed, gboolean training)
   net = loom_net_new (read, NULL, faults);
   spec = loom_train_spec_new (read, net, faults);
   g_assert_cmpuint (loom_faults_count (faults), ==, 0);
-  step = loom_step_new (read, spec, BATCH, training, &error);
+  step = loom_step_new (spec, BATCH, training, &error);
   g_assert_no_error (error);
   return step;
 }

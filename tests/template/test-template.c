@@ -10,6 +10,7 @@
 #include "engine/interop/loom-npy.h"
 #include "engine/template/loom-template.h"
 #include "engine/train/loom-trainer.h"
+#include "tests/scratch.h"
 #include "tests/test-program.h"
 
 static char *folder; /* of the files below */
@@ -165,21 +166,6 @@ make_files (void)
   write_npy ("column.npy", LOOM_F32, 1, (gint64[]){ 20 });
   write_npy ("classes.npy", LOOM_I64, 1, (gint64[]){ 20 });
   write_npy ("symbols.npy", LOOM_I64, 2, (gint64[]){ 20, 6 });
-}
-
-static void
-remove_all (const char *path)
-{
-  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
-  const char *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *inner = g_build_filename (path, name, NULL);
-
-      remove_all (inner);
-    }
-  g_remove (path);
 }
 
 static void
@@ -367,7 +353,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/template/units", test_units);
   g_test_add_func ("/template/refused", test_refused);
   status = g_test_run ();
-  remove_all (folder);
+  remove_tree (folder);
   g_free (folder);
   return status;
 }

@@ -31,22 +31,13 @@ note_eval (LoomTrainer *trainer, const LoomTrainerEval *eval, gpointer data)
     g_array_append_val (((Rank *)data)->loss, eval->metric[i]);
 }
 
-static inline gpointer
-run_rank (gpointer data)
+/* Takes the values that outlive the run. */
+static inline void
+rank_note_state (Rank *rank)
 {
-  static const LoomTrainerObserver observer = { .step = note_loss, .eval = note_eval };
-  Rank *rank = data;
+  LoomState *state = loom_trainer_state (rank->trainer);
   g_autoptr (GError) error = NULL;
-  LoomState *state;
 
-  rank->value = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
-  rank->name = g_ptr_array_new_with_free_func (g_free);
-  rank->loss = g_array_new (FALSE, FALSE, sizeof (double));
-  rank->trainer = train_test_new (rank->xml, rank->options);
-  loom_trainer_set_observer (rank->trainer, &observer, rank);
-  loom_trainer_run (rank->trainer, &error);
-  g_assert_no_error (error);
-  state = loom_trainer_state (rank->trainer);
   for (guint i = 0; i < loom_state_n_slots (state); i++)
     {
       LoomSlotKind kind;
@@ -60,6 +51,23 @@ run_rank (gpointer data)
       g_assert_no_error (error);
       g_ptr_array_add (rank->name, g_strdup (name));
     }
+}
+
+static inline gpointer
+run_rank (gpointer data)
+{
+  static const LoomTrainerObserver observer = { .step = note_loss, .eval = note_eval };
+  Rank *rank = data;
+  g_autoptr (GError) error = NULL;
+
+  rank->value = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
+  rank->name = g_ptr_array_new_with_free_func (g_free);
+  rank->loss = g_array_new (FALSE, FALSE, sizeof (double));
+  rank->trainer = train_test_new (rank->xml, rank->options);
+  loom_trainer_set_observer (rank->trainer, &observer, rank);
+  loom_trainer_run (rank->trainer, &error);
+  g_assert_no_error (error);
+  rank_note_state (rank);
   return NULL;
 }
 

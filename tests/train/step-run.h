@@ -87,7 +87,7 @@ run_graph (const char *xml, const RunOptions *m, Run *run)
   loom_faults_to_error (faults, "test", &error);
   g_assert_no_error (error);
   spec->keep_all = m->keep_all;
-  g_autoptr (LoomStep) step = loom_step_new (graph, spec, 16, TRUE, &error);
+  g_autoptr (LoomStep) step = loom_step_new (spec, 16, TRUE, &error);
   g_assert_no_error (error);
   g_autoptr (LoomDevices) devices = loom_devices_new (1);
   g_autoptr (LoomState) state = loom_state_new (devices, m->device, spec->seed);

@@ -81,7 +81,7 @@ test_forecast (gconstpointer data)
   LoomBinding binding = { .value['B' - 'A'] = 8 };
   g_autoptr (LoomNet) net = loom_net_new (graph, &binding, faults);
   g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
-  g_autoptr (LoomStep) step = loom_step_new (graph, spec, 8, TRUE, &error);
+  g_autoptr (LoomStep) step = loom_step_new (spec, 8, TRUE, &error);
   g_autoptr (LoomDevices) devices = loom_devices_new (1);
   LoomPlanOptions options = { .device = "cpu" };
   g_autoptr (LoomPlan) plan = NULL;

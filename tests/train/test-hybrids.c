@@ -339,7 +339,7 @@ count_exchanges (const char *xml, int rank)
   g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "test", faults, &error);
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
   g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
-  g_autoptr (LoomStep) step = loom_step_new (graph, spec, 96, TRUE, &error);
+  g_autoptr (LoomStep) step = loom_step_new (spec, 96, TRUE, &error);
   g_autoptr (LoomDevices) devices = loom_devices_new (1);
   const LoomMesh mesh = loom_mesh (rank, (int[LOOM_MESH_AXES]){ 2, 2, 1 });
   guint n = 0;

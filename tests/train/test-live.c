@@ -319,9 +319,9 @@ test_ends (void)
 {
   static const double left[] = { 320, 304, 288, 272, 240, 208, 176, 160, 128, 96, 64, 32, 0 };
   static const LoomTrainerObserver noting = { .step = note_ends, .eval = note_evaluation };
-  static const char xml[] = TRAIN_TEST_SPIRALS ("n=\"160\" n_test=\"32\"",
-                                                "8") "<train loss=\"loss\" batch_size=\"16\" epochs=\"2\" "
-                                                     "seed=\"3\" optimizer=\"sgd\" lr=\"0.1\"/></graph>";
+  static const char xml[]
+      = TRAIN_TEST_SPIRALS ("n=\"160\" n_test=\"32\"", "8") "<train loss=\"loss\" batch_size=\"16\" epochs=\"2\" "
+                                                            "seed=\"3\" optimizer=\"sgd\" lr=\"0.1\"/></graph>";
   g_autofree char *top = g_dir_make_tmp ("live-XXXXXX", NULL), *path = g_build_filename (top, "run", NULL);
   g_autofree char *events = g_build_filename (path, LOOM_RUN_EVENTS, NULL), *text = NULL;
   LoomTrainer *trainer = train_test_new (xml, (LoomTrainerOptions){ .out = path });

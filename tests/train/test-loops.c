@@ -89,7 +89,7 @@ new_step (const char *xml)
   g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "test", faults, &error);
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
   g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
-  LoomStep *step = loom_step_new (graph, spec, 16, TRUE, &error);
+  LoomStep *step = loom_step_new (spec, 16, TRUE, &error);
 
   g_assert_no_error (error);
   return step;

@@ -29,7 +29,7 @@ forecast (const char *xml, const char *device, gsize bytes[2])
   LoomPlanMemory memory;
 
   g_assert_cmpuint (loom_faults_length (faults), ==, 0);
-  step = loom_step_new (graph, spec, 32, TRUE, &error);
+  step = loom_step_new (spec, 32, TRUE, &error);
   g_assert_no_error (error);
   plan = loom_plan_new (step->program, devices, &options, &error);
   g_assert_no_error (error);
@@ -77,7 +77,7 @@ test_split (void)
   guint n = 0;
 
   g_assert_cmpuint (loom_faults_length (faults), ==, 0);
-  step = loom_step_new (graph, spec, 32, TRUE, &error);
+  step = loom_step_new (spec, 32, TRUE, &error);
   g_assert_no_error (error);
   loom_step_divide (step, spec, &mesh, &error);
   g_assert_no_error (error);

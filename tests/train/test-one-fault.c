@@ -39,7 +39,6 @@ run_some (gpointer data)
 {
   Rank *rank = data;
   g_autoptr (GError) error = NULL;
-  LoomState *state;
 
   rank->value = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
   rank->name = g_ptr_array_new_with_free_func (g_free);
@@ -53,20 +52,7 @@ run_some (gpointer data)
     }
   else if (rank->options.steps > 0)
     g_assert_cmpint (loom_trainer_run (rank->trainer, &error), ==, LOOM_TRAINER_STOPPED);
-  state = loom_trainer_state (rank->trainer);
-  for (guint i = 0; i < loom_state_n_slots (state); i++)
-    {
-      LoomSlotKind kind;
-      const char *name;
-
-      loom_state_slot (state, i, &name, &kind, NULL);
-      /* Sums of gradients are nothing between two steps. */
-      if (kind == LOOM_SLOT_SCALAR || g_str_has_prefix (name, "optimizer.accumulate."))
-        continue;
-      g_ptr_array_add (rank->value, loom_state_get (state, name, &error));
-      g_assert_no_error (error);
-      g_ptr_array_add (rank->name, g_strdup (name));
-    }
+  rank_note_state (rank);
   return NULL;
 }
 

@@ -180,8 +180,8 @@ take_step (Traveller *t)
     change_rate (t, 0.01);
 }
 
-/* Any step is computed again with the values that it had, silently; the newest one is what it was, and training continues
- * from it. */
+/* Any step is computed again with the values that it had, silently; the newest one is what it was, and training
+ * continues from it. */
 static void
 test_travel (void)
 {

@@ -10,6 +10,7 @@
 #include "engine/run/loom-exec.h"
 #include "engine/train/loom-stages.h"
 #include "tests/test-program.h"
+#include "tests/train/read-outputs.h"
 
 /* ---- schedules -------------------------------------------------------------------- */
 
@@ -138,24 +139,6 @@ side_clear (Side *side)
   g_free (side->error);
 }
 
-static void
-read_outputs (Side *side, LoomExec *exec, const LoomProgram *p)
-{
-  for (guint o = 0; o < loom_program_n_outputs (p); o++)
-    {
-      g_autoptr (GError) error = NULL;
-      g_autoptr (LoomTensor) t = loom_exec_output (exec, o, &error);
-
-      g_assert_no_error (error);
-      for (gint64 k = 0; k < t->count; k++)
-        {
-          double x = loom_tensor_get (t, k);
-
-          g_array_append_val (side->loss, x);
-        }
-    }
-}
-
 static gpointer
 run_side (gpointer data)
 {
@@ -211,7 +194,7 @@ run_side (gpointer data)
             g_usleep (10000);
           break;
         }
-      read_outputs (side, exec, p);
+      read_outputs (side->loss, exec, p);
     }
   side->n_replays = GPOINTER_TO_UINT (g_private_get (&replays));
   for (guint i = 0; i < loom_state_n_slots (state) && side->error == NULL && side->ends_after == 0; i++)
@@ -463,7 +446,7 @@ whole_init (Whole *self, const Case *c)
   self->spec = loom_train_spec_new (self->graph, self->net, faults);
   g_assert_nonnull (self->spec);
   self->spec->precision = on_card () ? LOOM_F32 : LOOM_F64;
-  self->step = loom_step_new (self->graph, self->spec, c->samples, TRUE, &error);
+  self->step = loom_step_new (self->spec, c->samples, TRUE, &error);
   g_assert_no_error (error);
   self->feed = feed_for (self->step->program);
   self->truth.whole = self->step->program;

@@ -137,7 +137,7 @@ test_f16_is_refused (void)
   g_autoptr (LoomGraph) graph = loom_graph_read_data (xml, strlen (xml), "test", faults, &error);
   g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
   g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
-  g_autoptr (LoomStep) step = loom_step_new (graph, spec, 16, TRUE, &error);
+  g_autoptr (LoomStep) step = loom_step_new (spec, 16, TRUE, &error);
   g_autoptr (LoomDevices) devices = loom_devices_new (1);
   LoomPlanOptions options = { .device = "cpu" };
 

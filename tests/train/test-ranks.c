@@ -10,6 +10,7 @@
 #include "engine/run/loom-exec.h"
 #include "engine/train/loom-step.h"
 #include "tests/test-program.h"
+#include "tests/train/read-outputs.h"
 
 #define STEPS 10
 
@@ -27,24 +28,6 @@ typedef struct
   GPtrArray *end;             /* LoomTensor, by slot */
   GPtrArray *name;            /* of the slots */
 } Side;
-
-static void
-read_outputs (Side *side, LoomExec *exec, const LoomProgram *p)
-{
-  for (guint o = 0; o < loom_program_n_outputs (p); o++)
-    {
-      g_autoptr (GError) error = NULL;
-      g_autoptr (LoomTensor) t = loom_exec_output (exec, o, &error);
-
-      g_assert_no_error (error);
-      for (gint64 k = 0; k < t->count; k++)
-        {
-          double x = loom_tensor_get (t, k);
-
-          g_array_append_val (side->loss, x);
-        }
-    }
-}
 
 /* The forecast is the run's memory, with every strategy. */
 static void
@@ -107,7 +90,7 @@ run_side (gpointer data)
     {
       loom_exec_run (exec, &error);
       g_assert_no_error (error);
-      read_outputs (side, exec, p);
+      read_outputs (side->loss, exec, p);
     }
   loom_state_memory (state, NULL, side->bytes);
   check_forecast (plan, side);
@@ -318,7 +301,7 @@ test_graph (gconstpointer data)
   spec = loom_train_spec_new (graph, net, faults);
   g_assert_nonnull (spec);
   spec->precision = LOOM_F64;
-  step = loom_step_new (graph, spec, samples, TRUE, &error);
+  step = loom_step_new (spec, samples, TRUE, &error);
   g_assert_no_error (error);
   feed = feed_for (step->program);
   truth.whole = step->program;

@@ -88,7 +88,7 @@ test_graph (gconstpointer data)
   spec = loom_train_spec_new (graph, net, faults);
   g_assert_nonnull (spec);
   spec->precision = LOOM_F64;
-  step = loom_step_new (graph, spec, SAMPLES, TRUE, &error);
+  step = loom_step_new (spec, SAMPLES, TRUE, &error);
   g_assert_no_error (error);
   one = run (step->program);
   for (guint n = 2; n <= 3; n++)

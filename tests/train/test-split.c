@@ -201,7 +201,7 @@ test_costs (void)
   Recipe r = read_recipe (xml);
   const LoomMesh mesh = loom_mesh (1, (int[LOOM_MESH_AXES]){ 1, 1, 2 });
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomStep) step = loom_step_new (r.graph, r.spec, 6, TRUE, &error);
+  g_autoptr (LoomStep) step = loom_step_new (r.spec, 6, TRUE, &error);
 
   g_assert_no_error (error);
   loom_step_divide (step, r.spec, &mesh, &error);

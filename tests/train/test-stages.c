@@ -277,7 +277,7 @@ refuse_stages (const char *xml, const char *sentence)
   g_autoptr (LoomStep) step = NULL;
 
   g_assert_nonnull (spec);
-  step = loom_step_new (graph, spec, 48, TRUE, &error);
+  step = loom_step_new (spec, 48, TRUE, &error);
   g_assert_no_error (error);
   spec->parallel.stages = loom_stages_choose (step, 2, devices, "ref", NULL, &error);
   g_assert_no_error (error);

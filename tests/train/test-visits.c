@@ -106,7 +106,7 @@ test_exchanges (gconstpointer data)
 
   loom_faults_to_error (faults, NULL, &error);
   g_assert_no_error (error);
-  step = loom_step_new (graph, spec, 7, TRUE, &error);
+  step = loom_step_new (spec, 7, TRUE, &error);
   g_assert_no_error (error);
   loom_step_divide (step, spec, &mesh, &error);
   g_assert_no_error (error);

@@ -115,8 +115,7 @@ static const Case cases[] = { { "any", 1.04f, any },         { "same", 0.01f, sa
                               { "zero", 0.01f, zero },       { "half-zero", 0.45f, half_zero },
                               { "moved", 0.6f, moved },      { "decayed", 0.15f, decayed },
                               { "special", 1.04f, special }, { "mostly-moved", 0.67f, mostly_moved },
-                              { "squared", 0.89f, squared },
-                              { "dead", 0.31f, dead } };
+                              { "squared", 0.89f, squared }, { "dead", 0.31f, dead } };
 
 static void
 test_round_trip (gconstpointer data)

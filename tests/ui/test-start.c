@@ -3,49 +3,14 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
-#include "gradloom-icons.h"
-#include "gradloom-resources.h"
 #include "ui/start/studio-new-dialog.h"
 #include "ui/start/studio-task-thumbnail.h"
 #include "ui/start/studio-weights-dialog.h"
 #include "ui/start/studio-files.h"
 #include "ui/start/studio-gallery.h"
 #include "ui/shell/studio-toasts.h"
-#include "ui/window/studio-window.h"
 #include "tests/test-program.h"
-
-#define PATIENCE_MS 100000
-
-static char *folder;
-static AdwApplication *application;
-
-static gboolean
-wake_cb (gpointer data)
-{
-  return G_SOURCE_CONTINUE;
-}
-
-/* Serves events until the condition holds. */
-#define WAIT_FOR(condition)                                                                                            \
-  G_STMT_START                                                                                                         \
-  {                                                                                                                    \
-    const gint64 end_ = g_get_monotonic_time () + PATIENCE_MS * 1000;                                                  \
-    const guint timer_ = g_timeout_add (10, wake_cb, NULL);                                                            \
-    while (!(condition) && g_get_monotonic_time () < end_)                                                             \
-      g_main_context_iteration (NULL, TRUE);                                                                           \
-    g_source_remove (timer_);                                                                                          \
-    g_assert_true (condition);                                                                                         \
-  }                                                                                                                    \
-  G_STMT_END
-
-static GFile *
-write_file (const char *name, const char *text)
-{
-  g_autofree char *path = g_build_filename (folder, name, NULL);
-
-  g_assert_true (g_file_set_contents (path, text, -1, NULL));
-  return g_file_new_for_path (path);
-}
+#include "tests/ui/start-test.h"
 
 static StudioNewDialog *
 find_dialog (void)
@@ -59,65 +24,11 @@ find_dialog (void)
 }
 
 static GtkWidget *
-find_label (GtkWidget *widget, const char *words, gboolean mapped)
-{
-  if (GTK_IS_LABEL (widget) && (!mapped || gtk_widget_get_mapped (widget))
-      && strstr (gtk_label_get_text (GTK_LABEL (widget)), words) != NULL)
-    return widget;
-  for (GtkWidget *child = gtk_widget_get_first_child (widget); child != NULL;
-       child = gtk_widget_get_next_sibling (child))
-    {
-      GtkWidget *found = find_label (child, words, mapped);
-
-      if (found != NULL)
-        return found;
-    }
-  return NULL;
-}
-
-/* The first mapped widget below this one with a label of this text. */
-static GtkWidget *
-find_words (GtkWidget *widget, const char *words)
-{
-  return find_label (widget, words, TRUE);
-}
-
-static GtkWidget *
 find_button (GtkWidget *dialog, const char *words)
 {
   GtkWidget *label = find_words (dialog, words);
 
   return label != NULL ? gtk_widget_get_ancestor (label, GTK_TYPE_BUTTON) : NULL;
-}
-
-static gboolean
-drop (StudioWindow *window, GFile *file)
-{
-  g_autoptr (GListModel) controllers = gtk_widget_observe_controllers (GTK_WIDGET (window));
-  GdkFileList *files = gdk_file_list_new_from_array (&file, 1);
-  g_auto (GValue) value = G_VALUE_INIT;
-  gboolean taken = FALSE;
-
-  g_value_init (&value, GDK_TYPE_FILE_LIST);
-  g_value_take_boxed (&value, files);
-  for (guint i = 0; i < g_list_model_get_n_items (controllers); i++)
-    {
-      g_autoptr (GtkEventController) controller = g_list_model_get_item (controllers, i);
-
-      if (GTK_IS_DROP_TARGET (controller))
-        g_signal_emit_by_name (controller, "drop", &value, 5.0, 5.0, &taken);
-    }
-  return taken;
-}
-
-/* NULL: no <train>. */
-static const char *
-train_attribute (StudioWindow *window, const char *name)
-{
-  LoomGraph *graph = studio_document_get_graph (studio_window_get_document (window));
-  LoomElement *train = loom_element_find (loom_graph_root (graph), LOOM_TAG_TRAIN);
-
-  return train != NULL ? loom_element_get (train, name) : NULL;
 }
 
 static GtkWidget *
@@ -499,36 +410,6 @@ test_other_files (void)
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
-static AdwMessageDialog *
-find_question (void)
-{
-  GListModel *windows = gtk_window_get_toplevels ();
-
-  for (guint i = 0; i < g_list_model_get_n_items (windows); i++)
-    {
-      g_autoptr (GtkWidget) window = g_list_model_get_item (windows, i);
-
-      if (ADW_IS_MESSAGE_DIALOG (window) && gtk_widget_get_mapped (window))
-        return ADW_MESSAGE_DIALOG (window);
-    }
-  return NULL;
-}
-
-/* Answers the question before an import, which names the file of the weights and its size. */
-static void
-answer_import (const char *response, const char *weights)
-{
-  AdwMessageDialog *dialog;
-
-  WAIT_FOR (find_question () != NULL);
-  dialog = find_question ();
-  g_assert_nonnull (strstr (adw_message_dialog_get_body (dialog), weights));
-  g_assert_nonnull (strstr (adw_message_dialog_get_body (dialog), "B."));
-  adw_message_dialog_response (dialog, response);
-  gtk_window_destroy (GTK_WINDOW (dialog)); /* a button does that */
-  WAIT_FOR (find_question () == NULL);
-}
-
 static gboolean
 is_recent (const char *uri)
 {
@@ -569,179 +450,6 @@ test_refused (void)
   g_assert_true (drop (window, broken));
   WAIT_FOR (find_words (GTK_WIDGET (window), "“broken.xml” cannot be opened") != NULL);
   g_assert_false (is_recent (broken_uri));
-  gtk_window_destroy (GTK_WINDOW (window));
-}
-
-/* *toast is that of the import of the model with this name, and becomes NULL as soon as nothing more is done for it. */
-static void
-follow_import (StudioWindow *window, const char *name, AdwToast **toast)
-{
-  g_autofree char *words = g_strdup_printf ("Reading “%s”", name);
-  GtkWidget *widget = find_label (GTK_WIDGET (window), words, FALSE);
-
-  while (strcmp (G_OBJECT_TYPE_NAME (widget), "AdwToastWidget") != 0)
-    widget = gtk_widget_get_parent (widget);
-  g_object_get (widget, "toast", toast, NULL);
-  g_object_add_weak_pointer (G_OBJECT (*toast), (gpointer *)toast);
-  g_object_unref (*toast);
-}
-
-/* A model becomes two files next to it, and a second import two others; an invalid model leaves no files. */
-static void
-test_model (void)
-{
-  StudioWindow *window = studio_window_new (application);
-  g_autofree char *from = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "onnx", "exports", "mlp-script",
-                                            "model.onnx", NULL);
-  g_autofree char *graph = g_build_filename (folder, "mlp.xml", NULL);
-  g_autofree char *weights = g_build_filename (folder, "mlp.safetensors", NULL);
-  g_autofree char *second = g_build_filename (folder, "mlp-2.xml", NULL), *text = NULL;
-  g_autoptr (GFile) model = NULL, bad = write_file ("bad.onnx", "this is no model");
-  AdwToast *toast;
-  gsize length;
-
-  g_assert_true (g_file_get_contents (from, &text, &length, NULL));
-  model = write_file ("mlp.onnx", "");
-  g_assert_true (g_file_set_contents (g_file_peek_path (model), text, (gssize)length, NULL));
-  gtk_window_present (GTK_WINDOW (window));
-  /* It is asked first: Cancel writes nothing. */
-  g_assert_true (drop (window, model));
-  follow_import (window, "mlp.onnx", &toast);
-  answer_import ("cancel", "mlp.safetensors");
-  WAIT_FOR (toast == NULL);
-  g_assert_false (g_file_test (graph, G_FILE_TEST_EXISTS));
-  g_assert_false (g_file_test (weights, G_FILE_TEST_EXISTS));
-  g_assert_true (studio_document_is_empty (studio_window_get_document (window)));
-  g_assert_true (drop (window, bad));
-  WAIT_FOR (find_words (GTK_WIDGET (window), "“bad.onnx” cannot be opened") != NULL);
-  g_assert_true (studio_document_is_empty (studio_window_get_document (window)));
-  g_assert_true (drop (window, model));
-  answer_import ("import", "mlp.safetensors");
-  WAIT_FOR (!studio_document_is_empty (studio_window_get_document (window)));
-  g_assert_cmpstr (studio_document_get_path (studio_window_get_document (window)), ==, graph);
-  g_assert_true (g_file_test (weights, G_FILE_TEST_EXISTS));
-  g_assert_cmpuint (loom_faults_length (studio_document_get_faults (studio_window_get_document (window))), ==, 0);
-  /* Training will begin from them. */
-  g_assert_cmpstr (train_attribute (window, "weights"), ==, "mlp.safetensors");
-  g_assert_true (drop (window, model));
-  answer_import ("import", "mlp-2.safetensors");
-  WAIT_FOR (studio_window_n_pages (window) == 2);
-  g_assert_true (g_file_test (second, G_FILE_TEST_EXISTS));
-  gtk_window_destroy (GTK_WINDOW (window));
-}
-
-/* A fixed batch is opened unless the question's check box is cleared. */
-static void
-test_batch (void)
-{
-  g_autofree char *from = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "ui", "fixed-batch.onnx", NULL);
-  g_autofree char *text = NULL;
-  gsize length;
-
-  g_assert_true (g_file_get_contents (from, &text, &length, NULL));
-  for (guint keeps = 0; keeps < 2; keeps++)
-    {
-      StudioWindow *window = studio_window_new (application);
-      g_autofree char *name = g_strdup_printf ("batch-%u.onnx", keeps);
-      g_autoptr (GFile) model = write_file (name, "");
-      AdwMessageDialog *dialog;
-      GtkCheckButton *check;
-
-      g_assert_true (g_file_set_contents (g_file_peek_path (model), text, (gssize)length, NULL));
-      gtk_window_present (GTK_WINDOW (window));
-      g_assert_true (drop (window, model));
-      WAIT_FOR (find_question () != NULL);
-      dialog = find_question ();
-      check = GTK_CHECK_BUTTON (adw_message_dialog_get_extra_child (dialog));
-      g_assert_nonnull (strstr (gtk_check_button_get_label (check), "not just 2"));
-      gtk_check_button_set_active (check, keeps == 0);
-      adw_message_dialog_response (dialog, "import");
-      gtk_window_destroy (GTK_WINDOW (dialog));
-      WAIT_FOR (!studio_document_is_empty (studio_window_get_document (window)));
-      const LoomElement *root = loom_graph_root (studio_document_get_graph (studio_window_get_document (window)));
-      g_assert_cmpstr (loom_element_get (loom_scope_find_node (root, "x"), "shape"), ==, keeps == 0 ? "B,3" : "2,3");
-      gtk_window_destroy (GTK_WINDOW (window));
-    }
-}
-
-/* A question that is destroyed without a response ends its import, whose toast nothing else keeps. */
-static void
-test_unanswered (void)
-{
-  StudioWindow *window = studio_window_new (application);
-  g_autofree char *from = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "onnx", "exports", "mlp-script",
-                                            "model.onnx", NULL);
-  g_autoptr (GFile) model = g_file_new_for_path (from);
-  AdwToast *toast;
-
-  gtk_window_present (GTK_WINDOW (window));
-  g_assert_true (drop (window, model));
-  follow_import (window, "model.onnx", &toast);
-  WAIT_FOR (find_question () != NULL);
-  g_assert_nonnull (toast);
-  gtk_window_destroy (GTK_WINDOW (find_question ()));
-  WAIT_FOR (toast == NULL);
-  gtk_window_destroy (GTK_WINDOW (window));
-}
-
-/* A model that computes with a size of its input asks for it, and is imported with the number that was typed. */
-static void
-test_open_size (void)
-{
-  StudioWindow *window = studio_window_new (application);
-  g_autofree char *from
-      = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "ui", "open-sequence.onnx", NULL);
-  g_autofree char *text = NULL, *xml = NULL;
-  g_autoptr (GFile) model = write_file ("sequence.onnx", "");
-  AdwMessageDialog *question;
-  gsize length;
-
-  g_assert_true (g_file_get_contents (from, &text, &length, NULL));
-  g_assert_true (g_file_set_contents (g_file_peek_path (model), text, (gssize)length, NULL));
-  gtk_window_present (GTK_WINDOW (window));
-  g_assert_true (drop (window, model));
-  WAIT_FOR (find_question () != NULL);
-  question = find_question ();
-  g_assert_nonnull (strstr (adw_message_dialog_get_body (question), "ends at a dynamic size"));
-  gtk_editable_set_text (GTK_EDITABLE (gtk_widget_get_first_child (adw_message_dialog_get_extra_child (question))),
-                         "5");
-  adw_message_dialog_response (question, "import");
-  gtk_window_destroy (GTK_WINDOW (question));
-  g_assert_null (find_question ()); /* the next one may have its address */
-  WAIT_FOR (find_question () != NULL);
-  answer_import ("import", "sequence.safetensors");
-  WAIT_FOR (!studio_document_is_empty (studio_window_get_document (window)));
-  xml = loom_graph_write (studio_document_get_graph (studio_window_get_document (window)), NULL);
-  g_assert_nonnull (strstr (xml, "shape=\"2,5\""));
-  gtk_window_destroy (GTK_WINDOW (window));
-}
-
-/* Batch norm that an exporter may have folded into convolutions is said with the graph that the model becomes. */
-static void
-test_folded (void)
-{
-  StudioWindow *window = studio_window_new (application);
-  /* The model, and the file of its weights, which it names. */
-  static const char *const from[] = { "model.onnx", "model.onnx.data" }, *const to[]
-                                                                         = { "folded.onnx", "model.onnx.data" };
-  g_autoptr (GFile) model = write_file (to[0], "");
-
-  for (guint i = 0; i < G_N_ELEMENTS (from); i++)
-    {
-      g_autofree char *source = g_build_filename (g_getenv ("GRADLOOM_SOURCE_ROOT"), "tests", "onnx", "exports",
-                                                  "super-resolution-dynamo", from[i], NULL);
-      g_autofree char *target = g_build_filename (folder, to[i], NULL), *text = NULL;
-      gsize length;
-
-      g_assert_true (g_file_get_contents (source, &text, &length, NULL));
-      g_assert_true (g_file_set_contents (target, text, (gssize)length, NULL));
-    }
-  gtk_window_present (GTK_WINDOW (window));
-  g_assert_true (drop (window, model));
-  answer_import ("import", "folded.safetensors");
-  WAIT_FOR (find_words (GTK_WIDGET (window), "The model was imported as folded.xml") != NULL);
-  g_assert_nonnull (find_words (GTK_WIDGET (window), "no batch norm follows"));
-  g_assert_nonnull (find_words (GTK_WIDGET (window), "torch.onnx.export"));
   gtk_window_destroy (GTK_WINDOW (window));
 }
 
@@ -882,25 +590,12 @@ test_escape (void)
 
 TEST_FILE (argc, argv)
 {
-  folder = g_dir_make_tmp ("gradloom-start-XXXXXX", NULL);
-  g_setenv ("XDG_STATE_HOME", folder, TRUE);
-  g_setenv ("XDG_DATA_HOME", folder, TRUE);
-  gtk_test_init (&argc, &argv, NULL);
-  adw_init ();
-  gradloom_register_resource ();
-  gradloom_icons_register_resource ();
-  application = adw_application_new ("org.gradloom.TestStart", G_APPLICATION_NON_UNIQUE);
-  g_assert_true (g_application_register (G_APPLICATION (application), NULL, NULL));
+  start_test_init (&argc, &argv, "org.gradloom.TestStart");
   g_test_add_func ("/start/table", test_table);
   g_test_add_func ("/start/parquet", test_parquet);
   g_test_add_func ("/start/escape", test_escape);
   g_test_add_func ("/start/no-table", test_no_table);
   g_test_add_func ("/start/other-files", test_other_files);
-  g_test_add_func ("/start/model", test_model);
-  g_test_add_func ("/start/batch", test_batch);
-  g_test_add_func ("/start/unanswered", test_unanswered);
-  g_test_add_func ("/start/folded", test_folded);
-  g_test_add_func ("/start/open-size", test_open_size);
   g_test_add_func ("/start/weights", test_weights);
   g_test_add_func ("/start/no-weights", test_no_weights);
   g_test_add_func ("/start/filters", test_filters);

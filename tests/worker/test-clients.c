@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "engine/infer/loom-run-socket.h"
 #include "engine/loom.h"
 #include "tests/scratch.h"
 #include "tests/test-program.h"

@@ -4,6 +4,7 @@
 
 #include <glib/gi18n.h>
 
+#include "engine/net/loom-copies.h"
 #include "ui/scene/studio-shapes.h"
 
 /* The copy that a wire represents: of its tensor, for a node that is the card at its end or inside it. Copies that are
@@ -88,15 +89,17 @@ add_copies (StudioScene *scene, const LoomNet *net, const GArray *copies)
 
 /* A size that inference does not know, such as that of a chunk of the batch, is known for a number of samples. */
 static void
-find_bytes (GArray *copies, const LoomGraph *graph, const char *device, const LoomBinding *binding)
+find_bytes (GArray *copies, const LoomGraph *graph, const LoomNet *net, const char *device, const LoomBinding *binding)
 {
   gboolean is_known = TRUE;
 
   for (guint i = 0; i < copies->len; i++)
     is_known = is_known && g_array_index (copies, LoomCopy, i).bytes >= 0;
-  if (is_known)
+  /* The net of an earlier version is followed by that of this one. */
+  if (is_known || loom_net_graph_version (net) != loom_graph_version (graph))
     return;
-  g_autoptr (LoomNet) bound = loom_net_new (graph, binding, NULL);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (LoomNet) bound = loom_net_bind (net, graph, binding, faults);
   g_autoptr (GArray) sized = loom_net_copies_new (bound, device, NULL);
   for (guint i = 0; i < MIN (copies->len, sized->len); i++)
     {
@@ -137,7 +140,7 @@ studio_scene_add_devices (StudioScene *scene, const LoomGraph *graph, const Loom
     }
   if (copies->len == 0)
     return;
-  find_bytes (copies, graph, scene->device, &binding);
+  find_bytes (copies, graph, net, scene->device, &binding);
   add_copies (scene, net, copies);
 }
 
