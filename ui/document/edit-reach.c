@@ -1,6 +1,8 @@
 /* Recognises edits that only move things: no operator, fault or text of a card depends on a position. */
 #include "ui/document/edit-reach.h"
 
+#include "engine/graph/loom-edit.h"
+
 static gboolean
 is_position (const char *attribute)
 {

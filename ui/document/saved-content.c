@@ -1,6 +1,9 @@
 /* Tracks the net effect of the edits since a graph was saved. */
 #include "ui/document/saved-content.h"
 
+#include "engine/graph/loom-digest.h"
+#include "engine/graph/loom-edit.h"
+
 struct _SavedContent
 {
   char *text;

@@ -1,5 +1,6 @@
 /* The scope of a document: entering and leaving modules, their names, uses and arguments. It also marks the run whose
  * graph is compared with the document's. */
+#include "engine/graph/loom-digest.h"
 #include "ui/document/studio-document-private.h"
 #include "ui/document/studio-document-run.h"
 #include "ui/document/studio-loops.h"

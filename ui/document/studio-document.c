@@ -1,4 +1,5 @@
 /* The document's core: inference, scene, selection, and the order in which its parts are called. */
+#include "engine/graph/loom-digest.h"
 #include "ui/document/studio-document-private.h"
 #include "ui/layout/studio-layout.h"
 #include "ui/scene/studio-partitions.h"

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "engine/data/loom-samples.h"
 #include "ui/scene/studio-figure.h"
 
 void

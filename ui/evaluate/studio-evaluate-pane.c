@@ -1,4 +1,5 @@
 /* Implements studio-evaluate-pane.h. */
+#include "engine/infer/loom-evaluation-history.h"
 #include "ui/evaluate/eval-widgets.h"
 #include "ui/evaluate/studio-evaluate-pane.h"
 

@@ -7,6 +7,7 @@
 #include <glib/gi18n.h>
 #include <math.h>
 
+#include "engine/infer/loom-evaluation-history.h"
 #include "ui/charts/studio-type.h"
 
 #define POLL_MS 250

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/recipe/loom-live-number.h"
 #include "ui/inspector/studio-inspector-params.h"
 #include "ui/inspector/studio-value.h"
 

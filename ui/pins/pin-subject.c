@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "engine/net/loom-axes.h"
 #include "ui/pins/pin-alignment.h"
 
 const char *

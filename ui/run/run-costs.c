@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "engine/loom.h"
+#include "engine/core/loom-rate.h"
+#include "engine/infer/loom-run-event.h"
 #include "ui/run/run-report.h"
 #include "ui/scene/studio-format.h"
 

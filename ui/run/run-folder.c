@@ -13,6 +13,9 @@
 
 #include "engine/loom.h"
 #include "engine/runs/loom-run-host.h"
+#include "engine/core/loom-folder.h"
+#include "engine/infer/loom-run-event.h"
+#include "engine/infer/loom-run-socket.h"
 
 /* ---- folders ------------------------------------------------------------------- */
 

@@ -3,6 +3,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "engine/dist/loom-dist.h"
 #include "ui/charts/studio-template.h"
 #include "ui/run/device-figures.h"
 #include "ui/run/studio-host-field.h"

@@ -8,6 +8,7 @@
 
 #include "engine/loom.h"
 #include "engine/runs/loom-run-host.h"
+#include "engine/infer/loom-run-socket.h"
 #include "ui/run/run-folder.h"
 #include "ui/run/studio-run-private.h"
 

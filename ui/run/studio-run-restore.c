@@ -7,6 +7,7 @@
 
 #include "engine/loom.h"
 #include "engine/runs/loom-run-host.h"
+#include "engine/infer/loom-run-event.h"
 #include "ui/charts/studio-plot.h"
 #include "ui/run/run-folder.h"
 #include "ui/run/studio-run-private.h"

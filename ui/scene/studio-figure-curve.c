@@ -1,4 +1,5 @@
 /* The curves of activations, computed by the engine once for each operator and its parameters. */
+#include "engine/infer/loom-curve.h"
 #include "ui/scene/studio-figure.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* Allocation of figures, and the figures of modules. */
 #include "ui/scene/studio-figure.h"
 
+#include "engine/core/loom-hash.h"
 #include "ui/scene/studio-geometry.h"
 
 StudioFigure *

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "engine/net/loom-axes.h"
 #include "ui/scene/scene-change.h"
 #include "ui/scene/scene-faults.h"
 #include "ui/scene/scene-frames.h"

@@ -3,6 +3,7 @@
 
 #include <gio/gio.h>
 
+#include "engine/data/loom-csv-guess.h"
 #include "ui/scene/studio-figure.h"
 
 /* What is known about a data set with its options. */

@@ -9,6 +9,7 @@
 #include <glib/gstdio.h>
 #include <string.h>
 
+#include "engine/lesson/loom-lecture.h"
 #include "ui/layout/studio-layout.h"
 #include "ui/start/studio-files.h"
 #include "ui/start/studio-graph-picture.h"

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "engine/loom.h"
+#include "engine/interop/loom-safetensors.h"
+#include "engine/onnx/loom-onnx.h"
 
 #define MOST_FAULTS 6 /* are listed; the others are counted */
 

@@ -2,6 +2,7 @@
 
 #include <glib/gi18n.h>
 
+#include "engine/template/loom-weights-match.h"
 #include "ui/charts/studio-template.h"
 #include "ui/charts/studio-text-scale.h"
 #include "ui/scene/studio-format.h"

@@ -1,5 +1,7 @@
 #include "ui/start/studio-weights-job.h"
 
+#include "engine/template/loom-skeleton.h"
+
 typedef struct
 {
   char *path;

@@ -4,6 +4,7 @@
 #include <gio/gio.h>
 
 #include "engine/loom.h"
+#include "engine/template/loom-weights-match.h"
 
 typedef struct
 {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/core/loom-hash.h"
 #include "ui/canvas/canvas-style.h"
 #include "ui/drawing/draw-card.h"
 #include "ui/drawing/draw-wires.h"

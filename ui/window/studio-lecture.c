@@ -4,6 +4,7 @@
 #include <glib/gi18n.h>
 #include <string.h>
 
+#include "engine/lesson/loom-lecture.h"
 #include "ui/page/open-documents.h"
 
 #define STOP "gradloom-stop"

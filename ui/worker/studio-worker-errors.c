@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "engine/loom.h"
+#include "engine/dist/loom-dist.h"
 
 void
 studio_worker_errors_init (StudioWorkerErrors *self)

@@ -14,6 +14,8 @@
 
 #include "engine/loom.h"
 #include "engine/runs/loom-run-host.h"
+#include "engine/dist/loom-dist.h"
+#include "engine/infer/loom-run-socket.h"
 #include "ui/worker/studio-worker-errors.h"
 #include "ui/worker/worker-greeting.h"
 #include "ui/worker/worker-socket.h"

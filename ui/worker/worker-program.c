@@ -4,6 +4,8 @@
 #include <glib/gi18n.h>
 
 #include "engine/loom.h"
+#include "engine/core/loom-env.h"
+#include "engine/core/loom-module.h"
 
 char *
 studio_worker_find_program (GError **error)
