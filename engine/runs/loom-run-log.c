@@ -241,6 +241,8 @@ read_sessions (LoomFolder *run, LoomRunLog *log)
   log->seconds = 0;
   for (const LoomRunSession *s = first; s <= last; s++)
     log->seconds += s->ended - s->begun;
+  /* A process that has ended its run may stay, for evaluations. */
+  log->is_training = log->is_training && last->end == LOOM_RUN_END_NONE;
   log->end = log->is_training ? LOOM_RUN_END_NONE : last->end;
   log->was_killed = !log->is_training && last->end == LOOM_RUN_END_NONE;
   log->nan_step = log->is_training ? 0 : last->nan_step;

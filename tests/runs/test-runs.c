@@ -4,9 +4,11 @@
 #include "tests/scratch.h"
 #include "tests/test-program.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 static char *scratch;
@@ -131,6 +133,21 @@ test_sessions (void)
       g_assert_cmpfloat (run->log.loss, ==, 0.5);
       check_points (run->log.curve, 3, 3, 0.5);
       g_assert_true (cases[i].nan_step == 0 || strchr (run->log.sentence, '\x1b') == NULL);
+    }
+  /* A process that trains locks the events; one that has ended its run may stay. */
+  for (int done = 0; done < 2; done++)
+    {
+      write_run ("locked", "0.1", "4", few);
+      write_file ("locked", LOOM_RUN_SESSIONS,
+                  done ? SESSION ("done", "200", "205.5", "") : SESSION ("training", "200", "205.5", ""));
+      g_autofree char *events = g_build_filename (scratch, "locked", LOOM_RUN_EVENTS, NULL);
+      const int fd = open (events, O_RDWR | O_CLOEXEC);
+
+      g_assert_cmpint (flock (fd, LOCK_EX), ==, 0);
+      g_autoptr (LoomRunSummary) run = read_run ("locked", 10);
+      close (fd);
+      g_assert_cmpint (run->log.is_training, ==, !done);
+      g_assert_cmpstr (loom_run_summary_end (run), ==, done ? "done" : NULL);
     }
   /* A run of an earlier version has its failure in the events. */
   write_run ("earlier", "0.1", "4",
