@@ -35,8 +35,14 @@ add_answer (LoomHandIn *hand_in, const LoomLesson *lesson, const char *text, GEr
                    "--answer takes the number of a page and the answer, such as --answer 2=0.25, not “%s”.", text);
       return FALSE;
     }
+  if (lesson != NULL && (guint64)page > lesson->pages->len)
+    {
+      g_set_error (error, LOOM_ERROR, LOOM_ERROR_USAGE, "--answer %s: the lesson has %u page%s.", text,
+                   lesson->pages->len, lesson->pages->len == 1 ? "" : "s");
+      return FALSE;
+    }
   const LoomLessonPage *shown
-      = lesson != NULL && (guint64)page <= lesson->pages->len ? lesson->pages->pdata[page - 1] : NULL;
+      = lesson != NULL ? lesson->pages->pdata[page - 1] : NULL;
 
   loom_hand_in_add_answer (hand_in, page, shown != NULL ? shown->title : NULL, equals + 1);
   return TRUE;
@@ -71,6 +77,8 @@ run_hand_in (const Command *command, int argc, char **argv)
     return command_usage (command, "It takes one RUN, or a GRAPH that was not trained.");
   if (o.name == NULL || o.name[strspn (o.name, " \t")] == '\0')
     return command_usage (command, "Say whose it is: --name \"Ada Lovelace\".");
+  if (o.out != NULL && !g_str_has_suffix (o.out, LOOM_HAND_IN_SUFFIX))
+    return command_usage (command, "The file of -o must end in " LOOM_HAND_IN_SUFFIX ": gradloom grade reads only such.");
   g_autoptr (LoomGraph) graph = NULL;
   g_autoptr (LoomHandIn) hand_in = make (argv[1], o.name, &graph, &error);
   g_autoptr (LoomFaults) faults = loom_faults_new ();

@@ -120,6 +120,8 @@ test_usage (void)
 {
   cli_expect (2, "--name", "hand-in", "missing");
   cli_expect (2, "such as --answer 2=0.25", "hand-in", CLASS_KEY, "--name", "A", "--answer", "x");
+  cli_expect (2, "the lesson has", "hand-in", CLASS_KEY, "--name", "A", "--answer", "99=x");
+  cli_expect (2, "must end in .gradloom", "hand-in", CLASS_KEY, "--name", "A", "-o", "a.json");
   cli_expect (2, "--key names the graph", "grade", ".");
   cli_expect (1, "has no file that ends in .gradloom", "grade", ".", "--key", CLASS_KEY);
   cli_write ("plain.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\"/>");
