@@ -31,6 +31,19 @@ loom_run_data_folder (const char *graph_path)
   return g_steal_pointer (&folder);
 }
 
+/* FALSE: the settings of a run cannot be read; without them paths of data would be others. */
+static gboolean
+check_settings (LoomFolder *files, GError **error)
+{
+  g_autofree char *path = NULL;
+  g_autoptr (JsonParser) parser = json_parser_new ();
+  LoomRunJson json;
+  struct stat info;
+
+  return !loom_folder_stat (files, LOOM_RUN_SETTINGS, &info) || !loom_folder_stat (files, LOOM_RUN_EVENTS, &info)
+         || loom_run_json_root (parser, files, LOOM_RUN_SETTINGS, &path, &json, error);
+}
+
 LoomGraph *
 loom_run_read_graph (const char *path, LoomFaults *faults, GError **error)
 {
@@ -43,6 +56,8 @@ loom_run_read_graph (const char *path, LoomFaults *faults, GError **error)
     return NULL;
   if (is_folder && !loom_path_exists (graph_path))
     return loom_refuse_null (error, LOOM_ERROR_DATA, "There is no run in %s: it has no graph.xml.", path);
+  if (is_folder && !check_settings (files, error))
+    return NULL;
   LoomGraph *graph = is_folder ? loom_graph_read_in (files, LOOM_RUN_GRAPH, faults, error)
                                : loom_graph_read_file (graph_path, faults, error);
   if (graph == NULL)

@@ -8,8 +8,10 @@
 #include "engine/core/loom-json.h"
 
 #include <math.h>
+#include <string.h>
 
 #define MAX_BYTES 64000000
+#define PLACE     "<data>:" /* with which json-glib begins its sentences, before line and column */
 
 static gboolean
 wrong (const LoomRunJson *json, const char *name, const char *what, GError **error)
@@ -145,7 +147,8 @@ loom_run_json_root (JsonParser *parser, LoomFolder *folder, const char *name, ch
     return loom_refuse (error, LOOM_ERROR_DATA,
                         "%s is damaged: it is nested too deeply, or has half of a surrogate pair.", *path);
   if (!json_parser_load_from_data (parser, text, (gssize)length, &local))
-    return loom_refuse (error, LOOM_ERROR_DATA, "Cannot read %s: %s", *path, local->message);
+    return loom_refuse (error, LOOM_ERROR_DATA, "%s is damaged, %s", *path,
+                        local->message + (g_str_has_prefix (local->message, PLACE) ? strlen (PLACE) : 0));
   JsonNode *root = json_parser_get_root (parser);
   if (root == NULL || !JSON_NODE_HOLDS_OBJECT (root))
     return loom_refuse (error, LOOM_ERROR_DATA, "%s is damaged: it is not an object.", *path);

@@ -262,6 +262,7 @@ test_sentences (void)
 
   cli_write ("complete/run.json", "{");
   cli_expect (1, "complete/run.json", "train", "--resume", "complete");
+  cli_expect (1, "complete/run.json is damaged, 1:", "eval", "complete");
 
   cli_write ("huge.xml", "<graph xmlns=\"urn:gradloom:graph\" version=\"1\" name=\"huge\">\n"
                          "<node id=\"x\" op=\"input\" shape=\"B,1000000\"/>\n"
