@@ -235,10 +235,10 @@ least_height (GtkWidget *widget)
   return height;
 }
 
-static int
-panel_part_height (GtkWidget *panel, const char *name)
+static GtkWidget *
+panel_part (GtkWidget *panel, const char *name)
 {
-  return least_height (GTK_WIDGET (gtk_widget_get_template_child (panel, STUDIO_TYPE_RUN_PANEL, name)));
+  return GTK_WIDGET (gtk_widget_get_template_child (panel, STUDIO_TYPE_RUN_PANEL, name));
 }
 
 /* The tooltip of the speed is asked for, because one that is set four times a second is never shown. */
@@ -290,8 +290,8 @@ test_text_grows (void)
       g_object_set (settings, "gtk-xft-dpi", (large ? 2 : 1) * 96 * 1024, NULL);
       /* Styles are applied with the next frame. */
       settle (0);
-      height[0] = panel_part_height (panel, "state_label");
-      height[1] = panel_part_height (panel, "body");
+      height[0] = least_height (panel_part (panel, "state_label"));
+      height[1] = least_height (panel_part (panel, "body"));
       height[2] = least_height (chart);
     }
   for (int i = 0; i < 3; i++)
@@ -302,6 +302,30 @@ test_text_grows (void)
   gtk_window_destroy (GTK_WINDOW (window));
   g_object_set (settings, "gtk-xft-dpi", dpi, NULL);
   gtk_style_context_remove_provider_for_display (gdk_display_get_default (), GTK_STYLE_PROVIDER (style));
+}
+
+/* What is no rate is shown as such, and does not stay when the field is left. */
+static void
+test_rate_field (void)
+{
+  g_autoptr (StudioDocument) document = sample_document ();
+  g_autoptr (StudioRun) run = studio_run_new ();
+  GtkWidget *window = gtk_window_new (), *panel = GTK_WIDGET (studio_run_panel_new (document, run));
+  GtkWidget *entry = panel_part (panel, "lr_entry");
+  g_autofree char *before = g_strdup (gtk_editable_get_text (GTK_EDITABLE (entry)));
+
+  gtk_window_set_child (GTK_WINDOW (window), panel);
+  gtk_window_present (GTK_WINDOW (window));
+  settle (0);
+  gtk_widget_grab_focus (entry);
+  gtk_editable_set_text (GTK_EDITABLE (entry), "abc");
+  g_signal_emit_by_name (entry, "activate");
+  g_assert_true (gtk_widget_has_css_class (entry, "error"));
+  gtk_widget_grab_focus (panel_part (panel, "epochs_spin"));
+  settle (0);
+  g_assert_cmpstr (gtk_editable_get_text (GTK_EDITABLE (entry)), ==, before);
+  g_assert_false (gtk_widget_has_css_class (entry, "error"));
+  gtk_window_destroy (GTK_WINDOW (window));
 }
 
 TEST_FILE (argc, argv)
@@ -321,5 +345,6 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/run-widgets/reference-device", test_reference_device);
   g_test_add_func ("/run-widgets/timeline", test_timeline);
   g_test_add_func ("/run-widgets/text-grows", test_text_grows);
+  g_test_add_func ("/run-widgets/rate-field", test_rate_field);
   return g_test_run ();
 }

@@ -444,6 +444,7 @@ lr_cb (GtkEntry *entry, StudioRunPanel *self)
   else
     {
       gtk_widget_add_css_class (GTK_WIDGET (entry), "error");
+      studio_set_tooltip (GTK_WIDGET (entry), _ ("A learning rate is a number above 0, such as 0.01. Escape restores it."));
       return;
     }
   g_free (self->rate_shown);
@@ -458,6 +459,32 @@ lr_cb (GtkEntry *entry, StudioRunPanel *self)
     studio_training_set (self->document, "lr", text);
   if (self->folded)
     gtk_popover_popdown (GTK_POPOVER (self->settings_popover));
+}
+
+/* Puts back the rate that is in force in place of what was typed. */
+static void
+restore_rate (StudioRunPanel *self)
+{
+  gtk_editable_set_text (GTK_EDITABLE (self->lr_entry), self->rate_shown != NULL ? self->rate_shown : "");
+  show_settings (self);
+}
+
+static gboolean
+lr_escape_cb (GtkWidget *entry, GVariant *parameter, gpointer data)
+{
+  StudioRunPanel *self = data;
+
+  if (g_strcmp0 (gtk_editable_get_text (GTK_EDITABLE (self->lr_entry)), self->rate_shown) == 0)
+    return FALSE; /* Escape means something else */
+  restore_rate (self);
+  return TRUE;
+}
+
+static void
+lr_left_cb (GtkEventControllerFocus *focus, StudioRunPanel *self)
+{
+  if (gtk_widget_has_css_class (self->lr_entry, "error"))
+    restore_rate (self);
 }
 
 void
@@ -659,6 +686,13 @@ studio_run_panel_init (StudioRunPanel *self)
   fold_settings (self, TRUE);
   g_signal_connect (self->epochs_spin, "value-changed", G_CALLBACK (epochs_cb), self);
   g_signal_connect (self->lr_entry, "activate", G_CALLBACK (lr_cb), self);
+  GtkEventController *escape = gtk_shortcut_controller_new (), *left = gtk_event_controller_focus_new ();
+  gtk_shortcut_controller_add_shortcut (GTK_SHORTCUT_CONTROLLER (escape),
+                                        gtk_shortcut_new (gtk_keyval_trigger_new (GDK_KEY_Escape, 0),
+                                                          gtk_callback_action_new (lr_escape_cb, self, NULL)));
+  gtk_widget_add_controller (self->lr_entry, escape);
+  g_signal_connect (left, "leave", G_CALLBACK (lr_left_cb), self);
+  gtk_widget_add_controller (self->lr_entry, left);
   g_signal_connect (self->ranks_spin, "value-changed", G_CALLBACK (ranks_cb), self);
   g_signal_connect (self->pace_drop, "notify::selected", G_CALLBACK (pace_cb), self);
   g_signal_connect (self->device_drop, "notify::selected", G_CALLBACK (device_cb), self);
