@@ -104,7 +104,10 @@ if importlib.util.find_spec('torch') is None or importlib.util.find_spec('safete
     check('a module of PyTorch # SKIP PyTorch is not installed', True)
 else:
     import torch
-    import gradloom.torch
+    try:
+        gradloom.torch.module(spirals, program='/none/gradloom')
+    except RuntimeError as error:
+        check('a missing program is named', '/none/gradloom' in str(error), error)
     model = gradloom.torch.module(spirals, program=program)
     fresh = gradloom.Trainer(graph, seed=1, threads=1)
     fresh.train(50)

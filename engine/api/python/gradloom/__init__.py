@@ -11,6 +11,7 @@ loader finds, or the one of use_library(). An object belongs to one thread at a 
 """
 import ctypes
 import ctypes.util
+import importlib
 
 import numpy
 
@@ -24,6 +25,13 @@ _ERRORS = ['parse', 'schema', 'unknown-op', 'port', 'shape', 'dtype', 'cycle', '
 _ANSWERS = ['probabilities', 'logits', 'yes', 'values']
 
 _P, _S, _I, _L, _D = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int, ctypes.c_int64, ctypes.c_double
+
+
+def __getattr__(name):
+    # gradloom.torch, without importing PyTorch for those who do not use it.
+    if name == 'torch':
+        return importlib.import_module('gradloom.torch')
+    raise AttributeError(f"module 'gradloom' has no attribute '{name}'")
 
 
 class Error(Exception):
