@@ -43,7 +43,7 @@ step_failure_of_batch (StepFailure *self, StepPlan *plan, const LoomBatch *batch
       error, LOOM_ERROR_NAN,
       "The numbers of step %" G_GINT64_FORMAT " (epoch %" G_GINT64_FORMAT ") are no longer finite. %s. %s", step, epoch,
       self->place.sentence,
-      self->place.is_of_data ? "The weights are those before that step."
+      self->place.is_of_data ? "The weights are those before that step. Repair that value first, or leave it out."
                              : "A smaller learning rate, gradient clipping or scaled inputs usually help.");
 }
 
