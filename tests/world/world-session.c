@@ -28,7 +28,8 @@
 #define EDITS      110 /* the same, of one that writes a journal */
 #define RANKS      2
 #define MOST_RANKS 4
-#define HANGS      120 /* seconds, after which a life that waits is ended; each takes less than one */
+#define HANGS      3  /* alarms, after which a life that waits is ended; it takes less than a second */
+#define ALARM      40 /* seconds between them: of a process that is stopped for long, one is lost */
 
 #define RUN_OF(TRAIN, INSIDE)                                                                                          \
   TRAIN_TEST_SPIRALS ("n=\"80\"", "6")                                                                                 \
@@ -110,6 +111,17 @@ crash_cb (int number)
   backtrace_symbols_fd (frame, backtrace (frame, G_N_ELEMENTS (frame)), STDOUT_FILENO);
   signal (number, SIG_DFL);
   raise (number);
+}
+
+static void
+alarm_cb (int number)
+{
+  static int n;
+
+  if (++n < HANGS)
+    alarm (ALARM);
+  else
+    crash_cb (number);
 }
 
 static gint64 *
@@ -476,7 +488,8 @@ start_life (int life, const WorldFault *faults, int n, int ranks, gint64 back, g
       session_life = life;
       signal (SIGSEGV, crash_cb);
       signal (SIGABRT, crash_cb);
-      alarm (HANGS);
+      signal (SIGALRM, alarm_cb);
+      alarm (ALARM);
       world_begin_life (life, faults, n);
       _exit (kind == KIND_JOURNAL ? world_journal_live (session_seed, life)
              : kind == KIND_QUEUE ? world_queue_live (session_seed, life)
