@@ -190,10 +190,16 @@ set_task (Setter *s, const ReportBlock *block)
 
 #define RULE 22.0 /* between lines to write on */
 
+static double
+height_of_rules (const ReportBlock *block)
+{
+  return RULE * block->n_columns + (block->text != NULL ? 12 : 0);
+}
+
 static void
 set_rules (Setter *s, const ReportBlock *block)
 {
-  make_room (s, RULE * block->n_columns + (block->text != NULL ? 12 : 0));
+  make_room (s, height_of_rules (block));
   if (block->text != NULL)
     set_lines (s, &styles[block->kind], block->text, 0);
   for (guint i = 0; i < block->n_columns; i++)
@@ -396,27 +402,47 @@ static void (*const setters[REPORT_N_KINDS]) (Setter *s, const ReportBlock *bloc
 /* ---- the file --------------------------------------------------------------------------- */
 
 #define BEGINNING 50.0 /* of a text or a table that follows a heading on the same page */
+#define TOGETHER  14   /* blocks at most that are kept on a page */
 
-#define TASKS 8 /* that are kept on a page */
+/* TRUE if a block belongs to what is written before it: a task, and lines for the answer to a question. */
+static gboolean
+belongs (const ReportBlock *block, const ReportBlock *before)
+{
+  switch (block->kind)
+    {
+    case REPORT_PICTURE:
+      return before->text != NULL;
+    case REPORT_TASK:
+    case REPORT_RULES:
+      return before->kind == REPORT_TASK || before->kind == REPORT_TEXT || before->kind == REPORT_MARKUP;
+    default:
+      return FALSE;
+    }
+}
 
-/* The height that block i needs with what must be on the same page: a heading and a line before a picture stay with
- * what follows, a task with the next ones. */
+/* The height that block i needs with what must be on the same page: a heading stays with what follows, a line before a
+ * picture with it, and a task with its text, the other tasks and the lines for its answer. Of a text it is that of one
+ * line. */
 static double
 height_together (const Setter *s, guint i)
 {
-  const ReportBlock *block = s->page->blocks->pdata[i];
-  const ReportBlock *next = i + 1 < s->page->blocks->len ? s->page->blocks->pdata[i + 1] : NULL;
-  const double own = styles[block->kind].size * 1.5 + styles[block->kind].before + styles[block->kind].after;
+  const GPtrArray *blocks = s->page->blocks;
+  double height = 0;
 
-  if (block->kind == REPORT_PICTURE)
-    return block->height * picture_scale (block) + styles[REPORT_PICTURE].before;
-  if (block->kind == REPORT_TASK && next != NULL && next->kind == REPORT_TASK)
-    return MIN (own + height_together (s, i + 1), TASKS * own);
-  if (block->kind == REPORT_TASK)
-    return own;
-  if (next == NULL || (block->kind != REPORT_HEADING && (next->kind != REPORT_PICTURE || block->text == NULL)))
-    return i > 0 && ((ReportBlock *)s->page->blocks->pdata[i - 1])->kind == REPORT_HEADING ? BEGINNING : 0;
-  return own + height_together (s, i + 1);
+  for (guint k = i; k < MIN (blocks->len, i + TOGETHER); k++)
+    {
+      const ReportBlock *block = blocks->pdata[k], *next = k + 1 < blocks->len ? blocks->pdata[k + 1] : NULL;
+      const double own = styles[block->kind].size * 1.5 + styles[block->kind].before + styles[block->kind].after;
+
+      if (block->kind == REPORT_PICTURE)
+        return height + block->height * picture_scale (block) + styles[REPORT_PICTURE].before;
+      if (block->kind == REPORT_RULES)
+        return height + height_of_rules (block) + styles[REPORT_RULES].before;
+      if (next == NULL || (block->kind != REPORT_HEADING && !belongs (next, block)))
+        return height + (k > i && ((ReportBlock *)blocks->pdata[k - 1])->kind == REPORT_HEADING ? BEGINNING : own);
+      height += own;
+    }
+  return height;
 }
 
 /* Returns the number of pages. */
