@@ -237,6 +237,7 @@ run (Mcp *self, GPtrArray *words, const char *folder, const char *input, McpAnsw
 
   g_ptr_array_add (words, NULL);
   g_subprocess_launcher_set_cwd (launcher, folder);
+  g_subprocess_launcher_setenv (launcher, "LANGUAGE", "en", TRUE); /* agents read English */
   wait.process = g_subprocess_launcher_spawnv (launcher, (const char *const *)words->pdata, error);
   if (wait.process == NULL)
     return FALSE;

@@ -22,8 +22,9 @@ GRAPHS = ['lessons/spirals.xml', 'lessons/linear-regression.xml', 'lessons/overf
 
 
 class Server:
-    def __init__(self, folder, env=None):
-        self.process = subprocess.Popen([GRADLOOM, 'mcp', '--root', folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
+    def __init__(self, folder, **env):
+        self.process = subprocess.Popen([GRADLOOM, 'mcp', '--root', folder], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        env=dict(os.environ, LANGUAGE='de', **env))
         self.number = 0
 
     def line(self, text):
@@ -259,7 +260,7 @@ def leash(folder):
     # Next to the folder, with a name that begins with its name, and among the data sets, which graphs may read.
     os.mkdir(inside + '-too')
     copy_graphs(inside + '-too')
-    server = Server(inside, dict(os.environ, GRADLOOM_DATA=folder))
+    server = Server(inside, GRADLOOM_DATA=folder)
     server.refused('read', graph='../inside-too/spirals.xml')
     server.end()
     before = contents(folder)
@@ -287,6 +288,10 @@ def leash(folder):
     assert is_error and 'outside the server' in answer, answer
     # A word with hyphens is a value, never an option.
     assert server.call('ops', name='--schema')[1]
+    # An agent reads English, in whatever language its user works.
+    answer, is_error, _ = server.call('check', graph='spirals.xml',
+                                      xml='<graph xmlns="urn:gradloom:graph" version="1"><node id="r" op="relu"/></graph>')
+    assert is_error and 'is not wired' in answer, answer
     server.call('train', graph='spirals.xml', lr='0.1 --out=x', steps=1)
     assert contents(folder) == before
     # A link in place of a proposal is replaced; what it leads to stays.
