@@ -4,6 +4,7 @@
 #include "app/shared/cards.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define NAIVE 256 /* the side of products that both plain loops and libraries compute in reasonable time */
 
@@ -22,7 +23,7 @@ print_number (const char *what, const char *device, double value, const char *un
       command_event_print (line);
       return;
     }
-  printf ("%-44s %-8s %10.4g %-8s  %s\n", what, device, value, unit, lecture);
+  printf ("%-*s %-8s %10.4g %-8s  %s\n", 44 + (int)strlen (what) - (int)g_utf8_strlen (what, -1), what, device, value, unit, lecture);
   command_flush ();
 }
 

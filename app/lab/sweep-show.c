@@ -97,7 +97,7 @@ format_figure (const SweepFigure *f, char *to, gsize size)
   else if (isnan (f->spread))
     g_snprintf (to, size, "%.5g", f->mean);
   else
-    g_snprintf (to, size, "%.5g ± %.2g", f->mean, f->spread);
+    g_snprintf (to, size, f->spread < 99.5 ? "%.5g ± %.2g" : "%.5g ± %.0f", f->mean, f->spread);
 }
 
 void

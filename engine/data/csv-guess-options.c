@@ -35,7 +35,7 @@ loom_csv_why_no_number (const char *text)
   char *end;
 
   if (is_date (text))
-    return "a date; convert it to a number, such as days";
+    return "like a date, but not one that can be read; write it as YYYY-MM-DD, or as a number, such as days";
   if (strcspn (text, "0123456789") < n && text[n] == '\0')
     return "a number with separators between its digits; write it without them, such as 1234.5";
   if (n > sign && text[n] == '%')

@@ -95,7 +95,7 @@ test_table_notes (void)
   cli_write ("flat.csv", "town,tall,size,when\nUlm,1,70,2024-01-31\n");
   cli_expect (0, NULL, "predict", "run4", "flat.csv");
   cli_write ("words.csv", "when,price\n1/31/2024,1\n2/1/2024,5\n2/2/2024,7.5\n");
-  cli_expect (1, "left out: column 1, when: “1/31/2024” in line 2 is a date", "new", "--data", "csv", "path=words.csv",
+  cli_expect (1, "left out: column 1, when: “1/31/2024” in line 2 is like a date", "new", "--data", "csv", "path=words.csv",
               "target=price");
   cli_write ("bad.csv", "a,\"b,c\",y,id\n1,2.5,0,1\n2,3.5,1,2\n7,1,0,3\n9,2,1,4\n");
   cli_expect (1, "contains a comma", "new", "--data", "csv", "path=bad.csv", "target=y");

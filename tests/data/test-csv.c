@@ -187,7 +187,8 @@ test_reasons (void)
     const char *name, *reason;
   } cases[] = {
     { "", "a column without a name that numbers or names the rows" },
-    { "when", "“1/31/2024” in line 2 is a date; convert it to a number, such as days" },
+    { "when", "“1/31/2024” in line 2 is like a date, but not one that can be read; write it as YYYY-MM-DD, or as a number, "
+      "such as days" },
     { "cost",
       "“1,000,00” in line 2 is a number with separators between its digits; write it without them, such as 1234.5" },
     { "paid", "“$7” in line 2 is an amount of money; remove the currency sign" },
