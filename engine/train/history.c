@@ -159,8 +159,8 @@ compare_costs (gconstpointer a, gconstpointer b)
   return x < y ? -1 : x > y;
 }
 
-/* TRUE if writing `states` takes at most one in `part` of the time since then. The first state of a run is synchronised,
- * and costs more than the second: of an even number of costs, the lower one in the middle counts. */
+/* TRUE if writing `states` takes at most one in `part` of the time since then. The first state of a run is
+ * synchronised, and costs more than the second: of an even number of costs, the lower one in the middle counts. */
 static gboolean
 has_time (const History *self, gint64 part, gint64 since, gint64 states)
 {

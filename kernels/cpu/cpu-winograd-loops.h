@@ -22,6 +22,14 @@
 #define SCALE_A (1 / (2 * POINT_A2 * (POINT_A2 - POINT_B2)))
 #define SCALE_B (1 / (2 * POINT_B2 * (POINT_B2 - POINT_A2)))
 
+/* The stride from position to position of at least n floats: an odd number of vectors, so that the positions of a tile
+ * are in different sets of the caches. */
+INLINE int64_t
+position_stride (int64_t n)
+{
+  return ((n + LANES - 1) / LANES | 1) * LANES;
+}
+
 /* ---- the matrices, one row or column of a tile at a time ----------------
  *
  * Those of step 2 are for the points 0, ±1 and infinity. All are called with a constant step. */

@@ -327,7 +327,7 @@ ISA (cpu_winograd_weight_grad) (LoomDevice *device, const LoomKernelSpec *spec, 
   self->tiles_h = (self->P + self->step - 1) / self->step;
   self->tiles_w = (self->Q + self->step - 1) / self->step;
   self->tiles = self->N * self->tiles_h * self->tiles_w;
-  self->sums_stride = (self->panels * self->C + 1) * PANEL;
+  self->sums_stride = position_stride (self->panels * self->C * PANEL);
   self->sums = positions * self->sums_stride;
   is_small = self->sums * (int64_t)sizeof (float) <= SUMS_BYTES;
   self->slots = self->tiles / SLOT_MIN < SLOTS_MOST ? self->tiles / SLOT_MIN : SLOTS_MOST;
@@ -338,9 +338,8 @@ ISA (cpu_winograd_weight_grad) (LoomDevice *device, const LoomKernelSpec *spec, 
                 / (positions * (self->blocks + self->panels) * PANEL * (int64_t)sizeof (float));
   self->block = self->block < BLOCK_MIN ? BLOCK_MIN : self->block;
   self->block = self->block < self->slot ? self->block / GROUP * GROUP : self->slot;
-  /* One panel more, so that the positions of a tile are not all in the same sets of the caches. */
-  self->x_stride = (self->blocks * self->block + 1) * PANEL;
-  self->g_stride = (self->panels * self->block + 1) * PANEL;
+  self->x_stride = position_stride (self->blocks * self->block * PANEL);
+  self->g_stride = position_stride (self->panels * self->block * PANEL);
   self->workspace = positions * (self->x_stride + self->g_stride) + self->block / GROUP * self->panels * PANEL;
   workspaces = self->k.threads < self->slots ? self->k.threads : self->slots;
   self->k.base.scratch_bytes

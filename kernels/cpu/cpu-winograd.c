@@ -404,10 +404,9 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const
         / (POSITIONS (self->step) * (self->blocks * self->width + self->panels * PANEL) * (int64_t)sizeof (float));
   self->block = self->block < BLOCK_MIN ? BLOCK_MIN : self->block;
   self->block = (share + (share + self->block - 1) / self->block - 1) / ((share + self->block - 1) / self->block);
-  /* One panel more, so that the positions of a tile are not all in the same sets of the caches. */
-  self->input_stride = self->blocks * self->block * self->width + PANEL;
-  self->product_stride = (self->panels * self->block + 1) * PANEL;
-  self->filter_stride = (self->panels * self->depth + 1) * PANEL;
+  self->input_stride = position_stride (self->blocks * self->block * self->width);
+  self->product_stride = position_stride (self->panels * self->block * PANEL);
+  self->filter_stride = position_stride (self->panels * self->depth * PANEL);
   self->k.base.scratch_bytes
       = (size_t)(SIDE (self->step) * self->blocks * PANEL
                  + self->k.threads * POSITIONS (self->step) * (self->input_stride + self->product_stride))
