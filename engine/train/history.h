@@ -13,11 +13,11 @@
  * Writing takes at most one part in 28 of the run's time to the disk and one in 80 to memory, together less than 5 %.
  * What it costs is the median of the latest states, so that one during which another program ran does not widen a gap.
  *
- * In figures, of 100,000 steps of fashion-lenet (Adam, 2.48 MB): packed states take 1.17 MB in the first 48,000 steps,
- * and 1.0 MB later, when the loss is close to 0, so that 200 MB hold 176. Even gaps are 568 steps, and those in the
- * middle of the run 621: 1.0 s at 600 steps/s, and 20 ms to read a state. Smaller states alone shorten that: 26 of 32
- * bits of Adam's averages are noise, except of units that are dead. 1.5 GB of memory hold 600 plain copies: 170 steps,
- * 0.27 s. Writing a state takes as long as ten steps of training, a copy a fifth of one.
+ * In figures, of 100,000 steps of fashion-lenet (Adam, 2.48 MB): packed states take 1.17 MB in the first 52,000 steps,
+ * and 1.0 MB later, when the loss is close to 0, so that 200 MB hold 177. Even gaps are 565 steps, and those in the
+ * middle of the run up to 612: 0.92 s at 680 steps/s, and 20 ms to read a state. Smaller states alone shorten that: 26
+ * of 32 bits of Adam's averages are noise, except of units that are dead. 1.5 GB of memory hold 600 plain copies: 170
+ * steps, 0.24 s. Writing a state takes as long as ten steps of training, a copy a fifth of one.
  * tests/bench/travelling.c measures it.
  *
  * The same rule chooses states in history/STEP of the run's folder, next to checkpoints/ from which a run is resumed,
