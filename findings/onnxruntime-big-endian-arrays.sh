@@ -31,9 +31,9 @@ for dtype, kind in (np.float32, TensorProto.FLOAT), (np.int32, TensorProto.INT32
     assert np.array_equal(native, other)  # to NumPy they are equal
     seen = session.run(None, {"x": other})[0]
     value = onnxruntime.OrtValue.ortvalue_from_numpy(other).numpy()
-    mended = session.run(None, {"x": other.astype(dtype)})[0]
-    print(f"{other.dtype}: the model sees {seen} for {other}; an OrtValue holds {value}; in this machine's order {mended}")
+    corrected = session.run(None, {"x": other.astype(dtype)})[0]
+    print(f"{other.dtype}: the model sees {seen} for {other}; an OrtValue holds {value}; in this machine's order {corrected}")
     swapped = np.array_equal(seen, native.byteswap()) and np.array_equal(value, native.byteswap())
-    as_described = as_described and swapped and np.array_equal(mended, native)
+    as_described = as_described and swapped and np.array_equal(corrected, native)
 sys.exit(not as_described)
 P

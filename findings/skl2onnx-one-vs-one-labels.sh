@@ -4,7 +4,7 @@
 # One would guess that the label of the converted model is what predict() returns, as of the other classifiers of this converter:
 # LogisticRegression, OneVsRestClassifier and SVC translate the index of the winner into its class. Here the label is the index
 # itself, as a matrix of one column: classes 10, 20 and 30 come back as 0, 1 and 2, in silence, and where classes are strings the
-# file cannot be loaded. Classes 1, 2, 3 look right and are all one too low, which reads as a bad model. Who meets it: whoever
+# file cannot be loaded. Classes 1, 2, 3 look right and are all one too low, which reads as a bad model. Who meets it: a user who
 # serves digits 1 to 9, ratings, or the -1 and 1 of a support vector machine.
 # Source: skl2onnx/operator_converters/one_vs_one_classifier.py ends with an ArgMax; running it with onnxruntime 1.32.0.
 set -e

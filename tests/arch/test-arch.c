@@ -204,15 +204,33 @@ static const ArchRule rules[] = {
     { "cuda", "libxml/" },
     { NULL } },
   { "ui/page",
-    { "ui/scene/",    "ui/layout/",    "ui/drawing/",
-      "ui/document/", "ui/charts/",    "ui/canvas/",
-      "ui/palette/",  "ui/export/",    "ui/history/",
-      "ui/listing/",  "ui/inspector/", "ui/training/",
-      "ui/task/",     "ui/run/",       "ui/runs/",
-      "ui/evaluate/", "ui/pins/",      "ui/stepper/",
-      "ui/timeline/", "ui/worker/",    "ui/lesson/",
-      "ui/present/",  "ui/settings/",  "ui/shell/",
-      "ui/start/",    "engine/loom.h", "engine/runs/loom-hand-in.h",
+    { "ui/scene/",
+      "ui/layout/",
+      "ui/drawing/",
+      "ui/document/",
+      "ui/charts/",
+      "ui/canvas/",
+      "ui/palette/",
+      "ui/export/",
+      "ui/history/",
+      "ui/listing/",
+      "ui/inspector/",
+      "ui/training/",
+      "ui/task/",
+      "ui/run/",
+      "ui/runs/",
+      "ui/evaluate/",
+      "ui/pins/",
+      "ui/stepper/",
+      "ui/timeline/",
+      "ui/worker/",
+      "ui/lesson/",
+      "ui/present/",
+      "ui/settings/",
+      "ui/shell/",
+      "ui/start/",
+      "engine/loom.h",
+      "engine/runs/loom-hand-in.h",
       "engine/runs/loom-proposal.h" },
     { "cuda", "libxml/" },
     { NULL } },
@@ -275,6 +293,41 @@ arch_may_include (const ArchRule *rule, const char *target)
   return FALSE;
 }
 
+/* Headers that a few files of Studio need: these include them, and engine/loom.h does not (test-facade.py). */
+static const char *const for_few[] = {
+  "engine/core/loom-env.h",
+  "engine/core/loom-folder.h",
+  "engine/core/loom-hash.h",
+  "engine/core/loom-module.h",
+  "engine/core/loom-rate.h",
+  "engine/data/loom-csv-guess.h",
+  "engine/data/loom-samples.h",
+  "engine/dist/loom-dist.h",
+  "engine/graph/loom-digest.h",
+  "engine/graph/loom-edit.h",
+  "engine/infer/loom-curve.h",
+  "engine/infer/loom-evaluation-history.h",
+  "engine/infer/loom-run-event.h",
+  "engine/infer/loom-run-socket.h",
+  "engine/interop/loom-safetensors.h",
+  "engine/lesson/loom-lecture.h",
+  "engine/net/loom-axes.h",
+  "engine/net/loom-copies.h",
+  "engine/onnx/loom-onnx.h",
+  "engine/recipe/loom-live-number.h",
+  "engine/template/loom-skeleton.h",
+  "engine/template/loom-weights-match.h",
+};
+
+static gboolean
+is_for_few (const ArchRule *rule, const char *header)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (for_few); i++)
+    if (strcmp (for_few[i], header) == 0)
+      return g_str_has_prefix (rule->box, "ui/");
+  return FALSE;
+}
+
 static gboolean
 is_generated (const ArchRule *rule, const char *header)
 {
@@ -306,7 +359,7 @@ check_include (const ArchRule *rule, const char *target, gboolean quoted)
   if (strchr (target, '/') == NULL)
     return is_generated (rule, target) ? NULL
                                        : g_strdup_printf ("\"%s\" has no folder: write its path from the root", target);
-  if (arch_rule_of (target) == rule || arch_may_include (rule, target))
+  if (arch_rule_of (target) == rule || arch_may_include (rule, target) || is_for_few (rule, target))
     return NULL;
   return g_strdup_printf ("%s must not know \"%s\"", rule->box, target);
 }
