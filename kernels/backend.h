@@ -21,7 +21,7 @@
 #include "kernels/dtype.h"
 #include "kernels/scalar.h"
 
-#define LOOM_BACKEND_ABI 10
+#define LOOM_BACKEND_ABI 11
 #define LOOM_MAX_RANK    8
 
 typedef enum
@@ -87,7 +87,7 @@ loom_desc_bytes (const LoomTensorDesc *d)
  *  reduce             x → y                     LoomReduceAttrs
  *  argreduce          x → i64                   LoomArgReduceAttrs
  *  matmul             a, b, [bias] → y          LoomMatmulAttrs; with a sum or a derivative: product.h
- *  conv2d             x, w, [bias] → y          LoomConv2dAttrs; with a pooling: conv-pooled.h
+ *  conv2d             x, w, [bias], [r] → y     LoomConv2dAttrs; with a pooling: conv-pooled.h
  *  conv2d_input_grad  g, w → dx                 LoomConv2dAttrs, likewise
  *  conv2d_weight_grad g, x → dw, [dbias]        LoomConv2dAttrs, likewise
  *  max_pool2d         x → y, indices            LoomPool2dAttrs
@@ -225,7 +225,9 @@ typedef struct
  * concerns the bias operand of conv2d and the dbias result of conv2d_weight_grad; act as in matmul, conv2d only.
  * algorithm limits how sums may be rearranged: AUTO leaves it to the back end, DIRECT requires the sums as written,
  * WINOGRAD requires that algorithm if there is one (for tests and measurements). pooled is false except in the fused
- * convolutions of conv-pooled.h. */
+ * convolutions of conv-pooled.h. A residual r, of y's shape, type and layout, is added before act: y = act(x∗w + bias +
+ * r), in calls that the planner fused; a back end may lack them. */
+#define LOOM_CONV_RESIDUAL 3 /* the operand number of r */
 typedef enum
 {
   LOOM_CONV_AUTO,

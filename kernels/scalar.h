@@ -66,6 +66,8 @@
   X (RELU,    "relu",    1, (a > 0 ? a : (a != a ? a : (T) 0)))                              \
   X (GELU,    "gelu",    1, (T) 0.5 * a * ((T) 1 + LOOM_M_ERF (a * (T) 0.70710678118654752440))) \
   X (GELU_TANH, "gelu_tanh", 1, (T) 0.5 * a * ((T) 1 + LOOM_GELU_TANH (a)))                  \
+  X (SILU,    "silu",    1, a * ((T) 1 / ((T) 1 + LOOM_M_EXP (-a))))                         \
+  X (HARDSWISH, "hardswish", 1, a * (a + (T) 3 < 0 ? (T) 0 : (a + (T) 3 > (T) 6 ? (T) 6 : a + (T) 3)) / (T) 6) \
   X (ADD,     "add",     2, a + b)                                                           \
   X (SUB,     "sub",     2, a - b)                                                           \
   X (MUL,     "mul",     2, a * b)                                                           \

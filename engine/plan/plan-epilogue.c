@@ -1,4 +1,5 @@
-/* Fuses the bias and the activation after a product or a convolution into its epilogue.
+/* Fuses the bias and the activation after a product or a convolution, and a residual sum after a convolution, into its
+ * epilogue.
  *
  * The time of a small network's step is proportional to the number of kernels, that of a large one to the memory
  * traffic of element-wise kernels; fusion reduces both. It runs after differentiation, so a value that the backward
@@ -19,12 +20,15 @@ is_bias_shape (const LoomTensorDesc *d, gint64 n, int axis_from_end)
 }
 
 /* After a 16-bit float only activations that commute with rounding are fused, so that a product has the same bits with
- * its activation and without: the backward pass may recompute it without. */
+ * its activation and without: the backward pass may recompute it without. SiLU and hard swish of a product, in the gated
+ * layers of language models, are better computed in one pass with the gate. */
 static gboolean
-is_epilogue_activation (LoomScalarOp op, LoomDType dtype)
+is_epilogue_activation (LoomScalarOp op, LoomDType dtype, gboolean of_product)
 {
   if (dtype == LOOM_BF16 || dtype == LOOM_F16)
     return op == LOOM_SCALAR_RELU;
+  if (op == LOOM_SCALAR_SILU || op == LOOM_SCALAR_HARDSWISH)
+    return !of_product;
   return op == LOOM_SCALAR_RELU || op == LOOM_SCALAR_SIGMOID || op == LOOM_SCALAR_TANH || op == LOOM_SCALAR_GELU
          || op == LOOM_SCALAR_GELU_TANH;
 }
@@ -81,7 +85,7 @@ fuse_epilogue (PlanRewrite *r, int channels, bool *has_bias, LoomScalarOp *act)
   if (*act != LOOM_SCALAR_ID || made->dtype != d->dtype || (!is_same && (channels != 0 || !is_rows_of (made, d))))
     return FALSE;
   if (loom_scalar_arity (step->op) == 1 && graph_root (r->g, step->arg[0]) == v
-      && is_epilogue_activation (step->op, d->dtype))
+      && is_epilogue_activation (step->op, d->dtype, channels == 0))
     *act = step->op;
   else
     {
@@ -124,12 +128,45 @@ fuse_into_convolution (PlanRewrite *r)
   return fuse_epilogue (r, 2, &attrs->has_bias, &attrs->act);
 }
 
+/* Fuses the addition of an image that is available at the convolution, as at the end of a residual block; an activation
+ * may follow. 16-bit floats would be rounded once less. */
+static gboolean
+fuse_residual (PlanRewrite *r)
+{
+  const guint v = node_out (r->root, 0), y = node_out (r->other, 0);
+  const PlanStep *step = node_step (r->other, 0);
+  const guint residual = step->arg[0] == v ? step->arg[1] : step->arg[0];
+  const LoomTensorDesc *d = &graph_value (r->g, v)->desc;
+  const guint same[] = { residual, y };
+
+  if (((const LoomConv2dAttrs *)r->attrs)->act != LOOM_SCALAR_ID || r->in->len > LOOM_CONV_RESIDUAL || r->out->len > 1
+      || residual == v || graph_value (r->g, residual)->is_uniform || (d->dtype != LOOM_F32 && d->dtype != LOOM_F64)
+      || !graph_is_ready (r->g, residual, r->root))
+    return FALSE;
+  for (guint i = 0; i < G_N_ELEMENTS (same); i++)
+    if (graph_value (r->g, same[i])->desc.dtype != d->dtype
+        || !plan_same_dims (&graph_value (r->g, same[i])->desc, d))
+      return FALSE;
+  rewrite_set_in (r, LOOM_CONV_RESIDUAL, residual);
+  rewrite_set_out (r, 0, y);
+  g_string_append_printf (r->label, "+%s", r->other->label->str);
+  return TRUE;
+}
+
 const PlanPattern patterns_of_epilogues[] = {
   { .root = PATTERN_CALL ("matmul"),
     .other.steps = PATTERN_ONE_STEP,
     .find = pattern_reader_of_bytes,
     .rewrite = fuse_into_product,
     .applied = view_result },
+  { .root = PATTERN_CALL ("conv2d"),
+    .other.steps = PATTERN_ONE_STEP,
+    .find = pattern_reader_of_bytes,
+    .rewrite = fuse_into_convolution },
+  { .root = PATTERN_CALL ("conv2d"),
+    .other = PATTERN_STEP (LOOM_SCALAR_ADD),
+    .find = pattern_reader,
+    .rewrite = fuse_residual },
   { .root = PATTERN_CALL ("conv2d"),
     .other.steps = PATTERN_ONE_STEP,
     .find = pattern_reader_of_bytes,

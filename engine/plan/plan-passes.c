@@ -25,6 +25,8 @@ const PlanPass graph_passes[] = {
     PASS_IS_FUSION },
   { "views", "Replaces instructions that only change shape or strides by views of their operands.", pass_find_views, 0,
     0, GRAPH_HAS_VIEWS },
+  { "activations", "Computes SiLU and hard swish as one operation if nothing reads a part of them.",
+    .flags = PASS_IS_FUSION, .needs = GRAPH_HAS_VIEWS, .patterns = patterns_of_activations },
   { "class axis", "Lets losses read logits whose class axis is last, without a permute.", pass_keep_classes_last,
     PASS_IS_FUSION, GRAPH_HAS_VIEWS },
   { "padded logits", "Pads the rows of logits to a length that a GPU's tensor cores support.", pass_pad_logits,

@@ -72,6 +72,7 @@ void graph_apply_patterns (PlanGraph *g, const PlanPattern *patterns);
 /* ---- the patterns, each in the file of its name, in the order of the table of passes ---- */
 extern const PlanPattern patterns_of_transposes[];
 extern const PlanPattern patterns_of_masks[];
+extern const PlanPattern patterns_of_activations[];
 extern const PlanPattern patterns_of_attention[];
 extern const PlanPattern patterns_of_pooled_convolutions[];
 extern const PlanPattern patterns_of_epilogues[];

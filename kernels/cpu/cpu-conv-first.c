@@ -169,7 +169,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const
   int64_t R = w->dim[2], lanes = lanes_of (y->dim[1]);
   First *self;
 
-  if (!loom_conv_pooled_fits (spec)
+  if (!loom_conv_pooled_fits (spec) || spec->n_in > LOOM_CONV_RESIDUAL
       || (a->pooled && (lanes != 16 || y->dim[1] % lanes != 0 || !has_nhwc_indices (spec))) || !cpu_all_f32 (spec)
       || x->dim[1] != 1 || a->groups != 1 || (R != 3 && R != 5) || w->dim[3] != R || a->stride[0] != 1
       || a->stride[1] != 1 || a->dilation[0] != 1 || a->dilation[1] != 1 || y->layout != LOOM_LAYOUT_NHWC

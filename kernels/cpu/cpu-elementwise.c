@@ -481,7 +481,7 @@ step_ns (LoomScalarOp op)
     case LOOM_SCALAR_GELU_TANH_GRAD:
       return 0.5;
     default:
-      return op >= LOOM_SCALAR_EXP && op <= LOOM_SCALAR_GELU_TANH && op != LOOM_SCALAR_RELU ? 0.5 : 0.05;
+      return op >= LOOM_SCALAR_EXP && op <= LOOM_SCALAR_SILU && op != LOOM_SCALAR_RELU ? 0.5 : 0.05;
     }
 }
 

@@ -138,11 +138,28 @@ apply_act (void *context, int64_t first, int64_t end)
   a->self->k.device->apply (a->self->act, a->y + from, to - from);
 }
 
+typedef struct
+{
+  const float *from;
+  float *to;
+} Copy;
+
+static void
+copy_part (void *context, int64_t from, int64_t to)
+{
+  const Copy *copy = context;
+
+  memcpy (copy->to + from, copy->from + from, (size_t)(to - from) * sizeof (float));
+}
+
 static LoomStatus
 run_calls (CpuKernel *k, void *const *b, LoomMessage *message)
 {
   Onednn *self = (Onednn *)k;
 
+  if (self->summand > 0 && b[self->summand] != b[k->n_in])
+    cpu_share (k, ACT_NS * (double)self->act_count, self->act_count, copy_part,
+               &(Copy){ b[self->summand], b[k->n_in] });
   if (!execute (self, b, false))
     return failed (k, message);
   if (self->act != LOOM_SCALAR_ID)
@@ -367,14 +384,21 @@ onednn_denormals_restore (unsigned old)
 }
 
 bool
-onednn_fuse_relu (dnnl_primitive_attr_t attr)
+onednn_fuse (dnnl_primitive_attr_t attr, bool has_sum, LoomScalarOp *act)
 {
+  const dnnl_alg_kind_t kind = *act == LOOM_SCALAR_RELU        ? dnnl_eltwise_relu
+                               : *act == LOOM_SCALAR_SILU      ? dnnl_eltwise_swish
+                               : *act == LOOM_SCALAR_HARDSWISH ? dnnl_eltwise_hardswish
+                                                               : dnnl_alg_kind_undef;
   dnnl_post_ops_t ops;
   bool ok = dnnl_post_ops_create (&ops) == dnnl_success;
 
   if (!ok)
     return false;
-  ok = onednn_append_leaky_relu (ops, RELU_SLOPE) && dnnl_primitive_attr_set_post_ops (attr, ops) == dnnl_success;
+  ok = !has_sum || onednn_append_sum (ops);
+  if (ok && kind != dnnl_alg_kind_undef && onednn_append_eltwise (ops, kind, *act == LOOM_SCALAR_RELU ? RELU_SLOPE : 1))
+    *act = LOOM_SCALAR_ID;
+  ok = ok && dnnl_primitive_attr_set_post_ops (attr, ops) == dnnl_success;
   dnnl_post_ops_destroy (ops);
   return ok;
 }

@@ -61,6 +61,13 @@ shapes_of (const LoomKernelSpec *spec)
   return (Shapes){ &spec->in[0], &spec->in[1], &spec->out[0], a->has_bias ? &spec->in[2] : NULL };
 }
 
+/* True without a residual, or with one of f32 images in NHWC, a layout that oneDNN does not change. */
+static bool
+takes_residual (const LoomTensorDesc *y, int n_in)
+{
+  return n_in <= LOOM_CONV_RESIDUAL || (y->dtype == LOOM_F32 && y->layout == LOOM_LAYOUT_NHWC);
+}
+
 /* True for types that oneDNN combines, no empty tensor, and plain weights; a bf16 result allows only the relu that
  * oneDNN fuses. */
 bool
@@ -71,7 +78,8 @@ cpu_onednn_takes_conv (const LoomKernelSpec *spec)
 
   return is_mixture (&s) && !a->pooled && s.w->layout == LOOM_LAYOUT_PLAIN && loom_desc_count (s.x) > 0
          && loom_desc_count (s.w) > 0 && loom_desc_count (s.y) > 0
-         && (s.y->dtype == LOOM_F32 || a->act == LOOM_SCALAR_ID || a->act == LOOM_SCALAR_RELU);
+         && (s.y->dtype == LOOM_F32 || a->act == LOOM_SCALAR_ID || a->act == LOOM_SCALAR_RELU)
+         && takes_residual (s.y, spec->n_in);
 }
 
 /* Its kernels process blocks of 16 channels. */
@@ -163,17 +171,23 @@ surround (Onednn *self, dnnl_primitive_desc_t pd, const Role role[3], int bias_a
 static bool
 build_forward (Onednn *self, const LoomConv2dAttrs *a, const Shapes *s)
 {
+  const bool has_residual = self->k.n_in > LOOM_CONV_RESIDUAL;
   OnednnConv c = { 0 };
   OnednnDesc forward_w;
   dnnl_primitive_attr_t attr;
   dnnl_primitive_desc_t pd = NULL;
 
-  if (!describe (self, &c, &forward_w, a, s))
+  if (!takes_residual (s->y, self->k.n_in) || !describe (self, &c, &forward_w, a, s))
     return false;
   attr = onednn_attr ();
-  if (a->act != LOOM_SCALAR_RELU || !onednn_fuse_relu (attr))
-    self->act = a->act;
-  if (self->act == LOOM_SCALAR_ID || s->y->dtype == LOOM_F32) /* the separate pass is for f32 */
+  self->act = a->act;
+  if (has_residual)
+    {
+      self->summand = LOOM_CONV_RESIDUAL;
+      self->k.base.inplace[0] = 1u << LOOM_CONV_RESIDUAL;
+    }
+  if (onednn_fuse (attr, has_residual, &self->act)
+      && (self->act == LOOM_SCALAR_ID || s->y->dtype == LOOM_F32)) /* the separate pass is for f32 */
     pd = onednn_conv_forward (&c, attr);
   dnnl_primitive_attr_destroy (attr);
   return surround (self, pd, (Role[]){ { DNNL_ARG_SRC, c.x }, { DNNL_ARG_WEIGHTS, c.w }, { DNNL_ARG_DST, c.y } },

@@ -77,9 +77,7 @@ build (Onednn *self, const LoomKernelSpec *spec)
     return false;
   attr = onednn_attr ();
   self->act = a->act;
-  if (y->dtype != LOOM_F32 && a->act == LOOM_SCALAR_RELU && onednn_fuse_relu (attr))
-    self->act = LOOM_SCALAR_ID;
-  pd = onednn_matmul (amd, any_bmd, cmd, ymd, attr);
+  pd = y->dtype == LOOM_F32 || onednn_fuse (attr, false, &self->act) ? onednn_matmul (amd, any_bmd, cmd, ymd, attr) : NULL;
   dnnl_primitive_attr_destroy (attr);
   if (pd == NULL)
     return false;

@@ -113,7 +113,13 @@ onednn_matmul (OnednnDesc a, OnednnDesc b, OnednnDesc bias, OnednnDesc y, const_
 }
 
 bool
-onednn_append_leaky_relu (dnnl_post_ops_t ops, float slope)
+onednn_append_sum (dnnl_post_ops_t ops)
 {
-  return dnnl_post_ops_append_eltwise (ops, 1.0f, dnnl_eltwise_relu, slope, 0) == dnnl_success;
+  return dnnl_post_ops_append_sum (ops, 1.0f) == dnnl_success;
+}
+
+bool
+onednn_append_eltwise (dnnl_post_ops_t ops, dnnl_alg_kind_t kind, float alpha)
+{
+  return dnnl_post_ops_append_eltwise (ops, 1.0f, kind, alpha, 0) == dnnl_success;
 }

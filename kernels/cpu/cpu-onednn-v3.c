@@ -98,7 +98,16 @@ onednn_matmul (OnednnDesc a, OnednnDesc b, OnednnDesc bias, OnednnDesc y, const_
 }
 
 bool
-onednn_append_leaky_relu (dnnl_post_ops_t ops, float slope)
+onednn_append_sum (dnnl_post_ops_t ops)
 {
-  return dnnl_post_ops_append_eltwise (ops, dnnl_eltwise_relu, slope, 0) == dnnl_success;
+  return dnnl_post_ops_append_sum (ops, 1.0f, 0, dnnl_data_type_undef) == dnnl_success;
+}
+
+bool
+onednn_append_eltwise (dnnl_post_ops_t ops, dnnl_alg_kind_t kind, float alpha)
+{
+  /* A hard swish of 3.x is x·min (max (alpha·x + beta, 0), 1). */
+  const bool is_hard = kind == dnnl_eltwise_hardswish;
+
+  return dnnl_post_ops_append_eltwise (ops, kind, is_hard ? 1.0f / 6 : alpha, is_hard ? 0.5f : 0) == dnnl_success;
 }

@@ -49,6 +49,7 @@ typedef struct
   void *bound[ONEDNN_BUFFERS];
   LoomScalarOp act; /* applied to output 0 in a separate pass */
   int64_t act_count;
+  int summand;    /* the input that result 0 begins as, if it is not there already; 0: none */
   uint64_t fixed; /* LoomKernelSpec.fixed */
   bool alone; /* too little work for several threads, or a part: one thread plans and runs it */
   int team;   /* the number of threads of other calls */
@@ -91,7 +92,8 @@ onednn_conv_weight_grad (const OnednnConv *c, const_dnnl_primitive_desc_t hint, 
 /* y = a·b + bias, all of one rank; bias may be NULL. */
 dnnl_primitive_desc_t
 onednn_matmul (OnednnDesc a, OnednnDesc b, OnednnDesc bias, OnednnDesc y, const_dnnl_primitive_attr_t attr);
-bool onednn_append_leaky_relu (dnnl_post_ops_t ops, float slope);
+bool onednn_append_sum (dnnl_post_ops_t ops);
+bool onednn_append_eltwise (dnnl_post_ops_t ops, dnnl_alg_kind_t kind, float alpha);
 
 /* A memory object for a buffer at an offset; NULL on failure. */
 dnnl_memory_t onednn_memory (Onednn *self, OnednnDesc md, int buffer, size_t offset);
@@ -105,8 +107,9 @@ bool onednn_output (Onednn *self, int i, dnnl_memory_t from, OnednnDesc given, O
 dnnl_memory_t onednn_result (Onednn *self, int i, OnednnDesc given, OnednnDesc wanted);
 /* Attributes with scratchpad_mode_user; the caller destroys them. */
 dnnl_primitive_attr_t onednn_attr (void);
-/* A relu after the primitive that keeps NaN. The caller creates the primitive between the two calls below. */
-bool onednn_fuse_relu (dnnl_primitive_attr_t attr);
+/* Adds what the result's memory holds, if has_sum, and then an activation that keeps NaN: *act becomes LOOM_SCALAR_ID if
+ * oneDNN has it, and is left for a separate pass if not. The caller creates the primitive between the two calls below. */
+bool onednn_fuse (dnnl_primitive_attr_t attr, bool has_sum, LoomScalarOp *act);
 unsigned onednn_denormals_on (void);
 void onednn_denormals_restore (unsigned old);
 /* f32 and bf16; undefined for other types. */

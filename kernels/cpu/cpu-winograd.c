@@ -38,6 +38,7 @@ typedef struct
 {
   const Winograd *self;
   const float *x, *w, *bias; /* [N,H,W,depth]; [K,C,3,3]; [columns] or NULL */
+  const float *residual;     /* [N,P,Q,columns] or NULL */
   float *y;                  /* [N,P,Q,columns], or with a pooling [N,P/2,Q/2,columns] */
   uint8_t *indices;          /* of the pooling, [N,P/2,Q/2,columns], or [N,H/2,W/2,depth] as x; else NULL */
   float *filters;            /* scratch or kept memory: [positions][panels][depth][PANEL] */
@@ -161,7 +162,7 @@ transform_output (int step, bool pooled, const Call *call, int64_t tile, int64_t
     {
       int64_t top = place.row * step, left = place.column * step;
       int64_t rows = self->P - top < step ? self->P - top : step, row = self->Q - left < step ? self->Q - left : step;
-      float *to = call->y + ((place.image * self->P + top) * self->Q + left) * self->columns;
+      const int64_t at = ((place.image * self->P + top) * self->Q + left) * self->columns;
       const int64_t window = ((place.image * self->P + top) / 2 * (self->Q / 2) + left / 2) * self->columns;
 
       for (int64_t c = 0; c < self->columns; c += LANES)
@@ -175,13 +176,22 @@ transform_output (int step, bool pooled, const Call *call, int64_t tile, int64_t
                 y[i][j] += bias;
                 if (pooled)
                   continue;
+                if (call->residual != NULL && i < rows && j < row)
+                  y[i][j] += load (call->residual + at + (i * self->Q + j) * self->columns + c, self->columns - c);
                 if (self->relu)
                   y[i][j] = (V)((VI)y[i][j] & (VI)((y[i][j] > 0) | (y[i][j] != y[i][j])));
-                if (i < rows && j < row)
-                  store (to + (i * self->Q + j) * self->columns + c, y[i][j], self->columns - c);
               }
           if (pooled)
-            pool_tile (step, call, y, rows, row, window + c);
+            {
+              pool_tile (step, call, y, rows, row, window + c);
+              continue;
+            }
+          if (self->act != LOOM_SCALAR_ID)
+            for (int i = 0; i < rows; i++)
+              ISA (cpu_apply) (self->act, (float *)y[i], step * LANES);
+          for (int i = 0; i < rows; i++)
+            for (int j = 0; j < row; j++)
+              store (call->y + at + (i * self->Q + j) * self->columns + c, y[i][j], self->columns - c);
         }
     }
 }
@@ -271,6 +281,7 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
 
   if (self->pooled)
     call.indices = b[self->flipped ? 2 : k->n_in + 1];
+  call.residual = k->n_in > LOOM_CONV_RESIDUAL ? b[LOOM_CONV_RESIDUAL] : NULL;
   call.zeros = b[k->n_in + k->n_out];
   call.workspaces = call.zeros + zeros;
   memset (call.zeros, 0, (size_t)zeros * sizeof (float));
@@ -283,9 +294,8 @@ work (CpuKernel *k, void *const *b, LoomMessage *message)
       transform_filters (&call);
     }
   cpu_parallel (k->threads, k->threads, part_tiles, &call);
-  if (self->act != LOOM_SCALAR_ID)
-    ISA (cpu_apply)
-  (self->act, call.y, self->N * self->P * self->Q * self->columns / (self->pooled && !self->flipped ? 4 : 1));
+  if (self->act != LOOM_SCALAR_ID && self->pooled)
+    ISA (cpu_apply) (self->act, call.y, self->N * self->P * self->Q * self->columns / 4);
   return LOOM_STATUS_OK;
 }
 
@@ -437,6 +447,8 @@ ISA (cpu_winograd) (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs
       Winograd *self = (Winograd *)*kernel;
 
       self->has_bias = a->has_bias;
+      if (spec->n_in > LOOM_CONV_RESIDUAL)
+        self->k.base.inplace[0] = 1u << LOOM_CONV_RESIDUAL;
       self->relu = a->act == LOOM_SCALAR_RELU;
       self->act = self->relu ? LOOM_SCALAR_ID : a->act;
     }

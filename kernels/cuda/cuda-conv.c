@@ -422,12 +422,13 @@ cuda_conv2d_algorithms (LoomDevice *device, const LoomKernelSpec *spec, CudaAlgo
   const Call call = call_of (spec);
   Conv *self = NULL;
   LoomKernel *other = NULL;
-  LoomStatus status = call.attrs->pooled ? LOOM_STATUS_UNSUPPORTED : conv_new (device, &call, &self, message);
+  const bool is_fused = call.attrs->pooled || spec->n_in > LOOM_CONV_RESIDUAL;
+  LoomStatus status = is_fused ? LOOM_STATUS_UNSUPPORTED : conv_new (device, &call, &self, message);
   size_t scratch = 0;
   int products = 0;
 
   *n = 0;
-  if (status == LOOM_STATUS_OK || (declines (status) && !call.attrs->pooled))
+  if (status == LOOM_STATUS_OK || (declines (status) && !is_fused))
     status = cuda_conv_graph_algorithms (device, spec, found, max, n, message);
   if (status != LOOM_STATUS_OK)
     {

@@ -62,13 +62,13 @@ FN (line_w) (T *restrict y, T *restrict x, T *restrict w, int64_t n, int64_t apa
   *w = sum;
 }
 
-/* y [N,K,P,Q] = bias [K] + Σ. */
+/* y [N,K,P,Q] = bias [K] + Σ + r [N,K,P,Q]. */
 static LoomStatus
 FN (conv2d) (const RefKernel *k, void *const *b, LoomMessage *message)
 {
   const LoomConv2dAttrs *a = k->attrs;
   const LoomTensorDesc *y = &k->out[0];
-  const T *bias = a->has_bias ? b[2] : NULL;
+  const T *bias = a->has_bias ? b[2] : NULL, *r = k->n_in > LOOM_CONV_RESIDUAL ? b[LOOM_CONV_RESIDUAL] : NULL;
   T *py = b[k->n_in];
   int64_t count = loom_desc_count (y), area = y->dim[2] * y->dim[3];
 
@@ -76,7 +76,7 @@ FN (conv2d) (const RefKernel *k, void *const *b, LoomMessage *message)
     py[i] = bias != NULL ? bias[i / area % y->dim[1]] : 0;
   FN (taps) (a, &k->in[0], &k->in[1], y, b[0], b[1], py, FN (line_y), false);
   for (int64_t i = 0; i < count; i++)
-    py[i] = FN (ref_scalar) (a->act, py[i], 0, 0, 0);
+    py[i] = FN (ref_scalar) (a->act, r != NULL ? py[i] + r[i] : py[i], 0, 0, 0);
   return LOOM_STATUS_OK;
 }
 

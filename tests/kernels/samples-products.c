@@ -197,6 +197,17 @@ conv_samples (GPtrArray *all)
         sample_out (s, y);
         SAMPLE_ATTRS (s, LoomConv2dAttrs) = attrs;
         s->nhwc = TRUE;
+        if (mode & 1) /* at the end of a residual block */
+          {
+            s = sample_add (all, "conv2d", tolerance, "case %d mode %d, residual", v, mode);
+            sample_in (s, x, FILL_NORMAL, 0);
+            sample_in (s, w, FILL_NORMAL, 0);
+            sample_in (s, bias, FILL_NORMAL, 0);
+            sample_in (s, y, FILL_NORMAL, 0);
+            sample_out (s, y);
+            SAMPLE_ATTRS (s, LoomConv2dAttrs) = attrs;
+            s->nhwc = s->joined = TRUE;
+          }
         if (mode == 1 && v % 4 == 0) /* as mixed precision has it */
           {
             s = sample_add (all, "conv2d", 3e-5, "case %d, f32 bias", v);

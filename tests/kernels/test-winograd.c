@@ -16,6 +16,7 @@ typedef struct
   int n, c, h, w, k, pad[4];
   gboolean bias;
   LoomScalarOp act;
+  gboolean residual;
 } Case;
 
 /* Sizes: one tile and parts of tiles; channels of one vector, of several, and with remainders; more tiles than a block
@@ -28,6 +29,8 @@ static const Case cases[] = {
   { 2, 3, 9, 6, 33, { 0, 0, 0, 0 }, FALSE, LOOM_SCALAR_ID },
   { 3, 17, 7, 11, 31, { 1, 1, 1, 1 }, TRUE, LOOM_SCALAR_RELU },
   { 2, 64, 8, 8, 40, { 1, 1, 1, 1 }, TRUE, LOOM_SCALAR_ABS },
+  { 2, 20, 9, 7, 37, { 1, 1, 1, 1 }, TRUE, LOOM_SCALAR_SILU },
+  { 2, 17, 9, 14, 37, { 1, 1, 1, 1 }, TRUE, LOOM_SCALAR_RELU, TRUE },
   { 1, 50, 13, 5, 65, { 0, 2, 1, 0 }, TRUE, LOOM_SCALAR_ID },
   { 2, 36, 5, 1, 16, { 2, 1, 1, 2 }, FALSE, LOOM_SCALAR_RELU },
   { 1, 96, 16, 16, 96, { 2, 2, 2, 2 }, FALSE, LOOM_SCALAR_ID },
@@ -62,6 +65,8 @@ sample_of (const Case *c, int pass, LoomConvAlgorithm algorithm)
   sample_in (&s, pass == 2 ? x : w, FILL_NORMAL, 0);
   if (pass == 0 && c->bias)
     sample_in (&s, b, FILL_NORMAL, 0);
+  if (pass == 0 && c->residual)
+    sample_in (&s, y, FILL_NORMAL, 0);
   sample_out (&s, pass == 0 ? y : pass == 1 ? x : w);
   if (pass == 2 && c->bias)
     sample_out (&s, b);

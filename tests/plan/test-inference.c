@@ -1,5 +1,5 @@
-/* Tests of what inference relies on: clamps by max and min alone, biases of products whose rows are reshaped, and
- * weights that keep their values, which are computed with and packed once. */
+/* Tests of what inference relies on: clamps by max and min alone, activations that programs spell out, biases of
+ * products whose rows are reshaped, and weights that keep their values, which are computed with and packed once. */
 #include <math.h>
 #include <string.h>
 
@@ -52,12 +52,58 @@ network (void)
   return p;
 }
 
+static LoomValue
+silu (LoomProgram *p, LoomValue x, LoomValue *gate)
+{
+  *gate = loom_unary (p, LOOM_SCALAR_SIGMOID, x);
+  return loom_binary (p, LOOM_SCALAR_MUL, *gate, x);
+}
+
+/* x·min (max (x + 3, 0), 6)/c, which is hard swish if c is 6. */
+static LoomValue
+hardswish (LoomProgram *p, LoomValue x, double c)
+{
+  LoomValue y = loom_binary (p, LOOM_SCALAR_ADD, x, loom_const (p, LOOM_F32, 3));
+
+  y = clamp_to (p, y, 0, LOOM_SCALAR_GT, LOOM_SCALAR_MAX);
+  y = clamp_to (p, y, 6, LOOM_SCALAR_LT, LOOM_SCALAR_MIN);
+  return loom_binary (p, LOOM_SCALAR_DIV, loom_binary (p, LOOM_SCALAR_MUL, x, y), loom_const (p, LOOM_F32, c));
+}
+
+/* Convolutions of an image x [4,4,8,8], the second of each channel, with activations after them, and a residual sum; the
+ * third activation is nearly hard swish, and a part of the last is read elsewhere. */
+static LoomProgram *
+activations (void)
+{
+  LoomConv2dTo conv = { { .stride = { 1, 1 }, .pad = { 1, 1, 1, 1 }, .dilation = { 1, 1 }, .groups = 1 }, { 8, 8 } };
+  LoomProgram *p = loom_program_new ();
+  LoomValue y = loom_program_input (p, "x", LOOM_F32, 4, (gint64[]){ 4, 4, 8, 8 }), gate, around;
+
+  y = loom_emit (p, loom_prim ("conv2d"), &conv, 3,
+                 (LoomValue[]){ y, parameter (p, "first", 4, (gint64[]){ 32, 4, 3, 3 }), 0 }, NULL);
+  y = around = silu (p, y, &gate);
+  conv.kernel.groups = 32;
+  y = loom_emit (p, loom_prim ("conv2d"), &conv, 3,
+                 (LoomValue[]){ y, parameter (p, "second", 4, (gint64[]){ 32, 1, 3, 3 }), 0 }, NULL);
+  y = hardswish (p, y, 6);
+  conv.kernel.groups = 1;
+  y = loom_emit (p, loom_prim ("conv2d"), &conv, 3,
+                 (LoomValue[]){ y, parameter (p, "third", 4, (gint64[]){ 32, 32, 3, 3 }), 0 }, NULL);
+  y = loom_unary (p, LOOM_SCALAR_RELU, loom_binary (p, LOOM_SCALAR_ADD, around, y));
+  y = hardswish (p, y, 5);
+  y = silu (p, y, &gate);
+  loom_program_output (p, "y", y);
+  loom_program_output (p, "gate", gate);
+  return p;
+}
+
 /* The results of two runs, of numbers and then of numbers with NaN. */
 static GPtrArray *
-run_twice (LoomDevices *devices, const LoomPlanOptions *options, char **listing, guint *n_setup, gsize *once)
+run_twice (LoomProgram *(*program) (void), LoomDevices *devices, const LoomPlanOptions *options, char **listing,
+           guint *n_setup, gsize *once)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (LoomProgram) p = network ();
+  g_autoptr (LoomProgram) p = program ();
   g_autoptr (LoomState) state = loom_state_new (devices, options->device, 1);
   GPtrArray *results = g_ptr_array_new_with_free_func ((GDestroyNotify)loom_tensor_unref);
   LoomPlan *plan = loom_plan_new (p, devices, options, &error);
@@ -111,9 +157,9 @@ test_device (gconstpointer device)
   g_autofree char *text[3] = { NULL }, *fault = NULL;
   guint n_setup[3];
   gsize once[3];
-  g_autoptr (GPtrArray) a = run_twice (devices, &plain, &text[0], &n_setup[0], &once[0]);
-  g_autoptr (GPtrArray) b = run_twice (devices, &fused, &text[1], &n_setup[1], &once[1]);
-  g_autoptr (GPtrArray) c = run_twice (devices, &fixed, &text[2], &n_setup[2], &once[2]);
+  g_autoptr (GPtrArray) a = run_twice (network, devices, &plain, &text[0], &n_setup[0], &once[0]);
+  g_autoptr (GPtrArray) b = run_twice (network, devices, &fused, &text[1], &n_setup[1], &once[1]);
+  g_autoptr (GPtrArray) c = run_twice (network, devices, &fixed, &text[2], &n_setup[2], &once[2]);
   g_autoptr (LoomProgram) p = network ();
 
   compare (a, b);
@@ -127,6 +173,29 @@ test_device (gconstpointer device)
   g_assert_cmpuint (n_setup[2], ==, 1);
   g_assert_true ((once[2] > once[1]) == g_str_equal (device, "cpu"));
   fault = check_passes (p, devices, &fixed);
+  g_assert_cmpstr (fault, ==, NULL);
+}
+
+static void
+test_activations (gconstpointer device)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (2);
+  const LoomPlanOptions plain = { .device = device, .no_fusion = TRUE }, fused = { .device = device };
+  g_autofree char *text[2] = { NULL }, *fault = NULL;
+  guint n_setup;
+  gsize once;
+  g_autoptr (GPtrArray) a = run_twice (activations, devices, &plain, &text[0], &n_setup, &once);
+  g_autoptr (GPtrArray) b = run_twice (activations, devices, &fused, &text[1], &n_setup, &once);
+  g_autoptr (LoomProgram) p = activations ();
+
+  compare (a, b);
+  g_assert_null (strstr (text[0], "silu"));
+  g_assert_nonnull (strstr (text[1], "conv2d+silu"));
+  g_assert_null (strstr (strstr (text[1], "silu") + 1, "silu"));
+  g_assert_nonnull (strstr (text[1], "conv2d+hardswish"));
+  g_assert_nonnull (strstr (text[1], "conv2d+add+relu"));
+  g_assert_nonnull (strstr (text[1], "add,max,min,mul,div"));
+  fault = check_passes (p, devices, &fused);
   g_assert_cmpstr (fault, ==, NULL);
 }
 
@@ -155,6 +224,8 @@ TEST_FILE (argc, argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_data_func ("/plan/inference/ref", "ref", test_device);
   g_test_add_data_func ("/plan/inference/cpu", "cpu", test_device);
+  g_test_add_data_func ("/plan/inference/activations/ref", "ref", test_activations);
+  g_test_add_data_func ("/plan/inference/activations/cpu", "cpu", test_activations);
   g_test_add_func ("/plan/inference/written", test_written);
   return g_test_run ();
 }
