@@ -486,9 +486,8 @@ report_call (PlanGraph *g, const PlanNode *instr, const LoomKernelSpec *spec)
   g->options.on_call (&call, g->options.on_call_data);
 }
 
-/* The operands that the kernel may pack. A setup instruction, which runs once, has none. */
-static guint64
-fixed_operands (PlanGraph *g, const PlanNode *instr)
+guint64
+graph_fixed_operands (PlanGraph *g, const PlanNode *instr)
 {
   guint64 fixed = 0;
 
@@ -527,7 +526,7 @@ pass_make_kernels (PlanGraph *g)
           continue;
         }
       call.spec.algorithm = instr->algorithm;
-      call.spec.fixed = fixed_operands (g, instr);
+      call.spec.fixed = graph_fixed_operands (g, instr);
       status = loom_plan_kernel_new (graph_device (g, instr->device), &call.spec, &instr->kernel, &instr->algorithm,
                                      &message);
       if (status != LOOM_STATUS_OK)

@@ -162,6 +162,7 @@ fill_node (Layouts *self, Node *node, GChecksum *sum)
       return;
     }
   node_kernel_call (self->g, &call, node->instr);
+  call.spec.fixed = graph_fixed_operands (self->g, node->instr);
   node->n = graph_options (self->g, device, node->instr, &call.spec, node->option);
   use_node_measurements (self, node, &call.spec, words);
   key = loom_cost_call_key (&call.spec, words);
@@ -199,6 +200,7 @@ request_by_name (Layouts *self, Node *node, const char *name)
     return FALSE;
   *space = '\0';
   node_kernel_call (self->g, &call, node->instr);
+  call.spec.fixed = graph_fixed_operands (self->g, node->instr);
   call.spec.algorithm = algorithm;
   n = loom_plan_options (graph_device (self->g, node->instr->device), &call.spec, words, option, &message);
   for (guint i = 0; i < n; i++)
@@ -577,6 +579,7 @@ pass_choose_layouts (PlanGraph *g)
   g_array_set_clear_func (nodes, (GDestroyNotify)clear_node);
   for (guint d = 0; d < g->plan_devices->len; d++)
     g_ptr_array_add (ratios, g_array_new (FALSE, FALSE, sizeof (double)));
+  graph_find_setup (g);
   memset (variable, -1, (g->values->len + 1) * sizeof *variable);
   for (PlanNode *instr = graph_first (g); instr != NULL; instr = node_next (instr))
     {

@@ -421,6 +421,8 @@ typedef struct
 void node_kernel_call (PlanGraph *g, PlanKernelCall *call, const PlanNode *instr);
 void plan_kernel_call_clear (PlanKernelCall *call);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (PlanKernelCall, plan_kernel_call_clear)
+/* The operands that a kernel may pack, as bits. A setup instruction, which runs once, has none. */
+guint64 graph_fixed_operands (PlanGraph *g, const PlanNode *instr);
 /* plan-visit.c: the kernel of switch and visit. */
 LoomKernel *loom_plan_visit_new (LoomDevices *devices, const LoomPlanDevice *device, const LoomPlanOptions *options,
                                  const LoomPrim *prim, const void *attrs, GError **error);

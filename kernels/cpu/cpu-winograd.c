@@ -327,15 +327,16 @@ ISA (cpu_winograd_flops) (const LoomKernelSpec *spec)
          * (double)((columns + LANES - 1) / LANES * LANES);
 }
 
-/* True if the parts of tiles outside the image and the transforms cost less than the saved multiplications. Measured
- * with tests/kernels/bench-winograd. The number of threads is not considered, so that it changes no bits. */
+/* True if the parts of tiles outside the image and the transforms cost less than the saved multiplications; the filters
+ * of fixed weights are transformed once. Measured with tests/kernels/bench-winograd. The number of threads is not
+ * considered, so that it changes no bits. */
 static bool
-is_profitable (const LoomTensorDesc *x, const LoomTensorDesc *y)
+is_profitable (const LoomTensorDesc *x, const LoomTensorDesc *y, bool is_fixed)
 {
   int step = ISA (cpu_winograd_step) (y);
   int64_t tiles = multiplications (y, step) / POSITIONS (step), pixels = y->dim[0] * y->dim[2] * y->dim[3];
 
-  return x->dim[1] >= 16 && y->dim[1] >= 16 && tiles >= 64 && tiles * POSITIONS (step) * 2 <= pixels * 9
+  return x->dim[1] >= 16 && y->dim[1] >= 16 && tiles >= (is_fixed ? 32 : 64) && tiles * POSITIONS (step) * 2 <= pixels * 9
          && x->dim[1] * y->dim[1] * POSITIONS (step) * (int64_t)sizeof (float) <= FILTERS_MAX;
 }
 
@@ -377,7 +378,7 @@ ISA (cpu_winograd_fits) (const LoomKernelSpec *spec, const LoomTensorDesc *x, co
   for (int i = 0; i < 4; i++)
     if (a->pad[i] < 0 || a->pad[i] > 2)
       return false;
-  return a->algorithm == LOOM_CONV_WINOGRAD || is_profitable (x, &full);
+  return a->algorithm == LOOM_CONV_WINOGRAD || is_profitable (x, &full, ((spec->fixed >> 1) & 1) != 0);
 }
 
 /* from, to: the input and the result; top, left: the padding of the input. */
