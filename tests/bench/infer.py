@@ -42,6 +42,11 @@ class Gradloom:
     def window(self, n):
         return float(self.ask(f"run {n}")[1]) / n
 
+    def limit(self):
+        """Operations of a prediction's products, and those a second that a large product reaches."""
+        a = self.ask("limit")
+        return float(a[1]), float(a[3])
+
     def result(self, path):
         self.ask("save " + path)
         return np.load(path)
@@ -85,9 +90,12 @@ def race(args, name, batch, folder):
     for _ in range(args.windows):
         pairs.append((ours.window(n), theirs(n)))
     ratios = sorted(t / o for o, t in pairs)
-    print(f"{name} b{batch}: {statistics.median(o for o, _ in pairs) * 1e3:.2f} ms, onnxruntime "
-          f"{statistics.median(t for _, t in pairs) * 1e3:.2f} ms; {ratios[0]:.2f} / {statistics.median(ratios):.2f} / {ratios[-1]:.2f}; "
-          f"results agree within {difference:.0e}", flush=True)
+    own = statistics.median(o for o, _ in pairs)
+    products, rate = ours.limit()
+    print(f"{name} b{batch}: {own * 1e3:.2f} ms, onnxruntime {statistics.median(t for _, t in pairs) * 1e3:.2f} ms; "
+          f"{ratios[0]:.2f} / {statistics.median(ratios):.2f} / {ratios[-1]:.2f}; {products / own / rate * 100:.0f} % of the "
+          f"{rate / 1e9:.0f} GFLOP/s of a large product (convolutions count as direct ones); results agree within {difference:.0e}",
+          flush=True)
     ours.process.stdin.close()
     ours.process.wait()
 
