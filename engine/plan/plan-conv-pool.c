@@ -55,7 +55,7 @@ const PlanPattern patterns_of_pooled_convolutions[] = {
   { .root = PATTERN_CALL ("conv2d_weight_grad", "conv2d_input_grad"),
     .other = PATTERN_CALL ("max_pool2d_grad"),
     .find = pattern_producer,
-    .flags = PATTERN_KEEPS_OTHER,
+    .flags = PATTERN_KEEPS_OTHER | PATTERN_MOVES_OTHER,
     .rewrite = fuse_pool_grad },
   { .rewrite = NULL },
 };

@@ -46,7 +46,7 @@ const PlanPass graph_passes[] = {
     pass_sgd_undo_log, PASS_IS_FUSION },
   { "pooling", "Moves a ReLU before a max pooling to after it.", pass_sink_relus, PASS_IS_FUSION },
   { "pooled convolutions",
-    "Fuses a max pooling and its gradient into the first convolution, whose result then needs no memory.",
+    "Fuses a max pooling and its gradient into the convolution before it, whose result then needs no memory.",
     .flags = PASS_IS_FUSION, .patterns = patterns_of_pooled_convolutions },
   { "epilogue fusion", "Fuses bias and activation into the product or convolution before them.",
     .flags = PASS_IS_FUSION, .patterns = patterns_of_epilogues },

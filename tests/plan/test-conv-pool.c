@@ -5,6 +5,7 @@
 
 #include "tests/plan/check-passes.h"
 #include "tests/plan/run-once.h"
+#include "tests/processor.h"
 #include "tests/test-program.h"
 
 #define BATCH    32
@@ -117,6 +118,33 @@ program_of (const Case *c)
   return p;
 }
 
+/* The gradient of a convolution whose pooled gradient is a weight, which a step changes before that gradient is
+ * computed. */
+static LoomProgram *
+updated_program (void)
+{
+  LoomProgram *p = loom_program_new ();
+  const LoomInit init = { .kind = LOOM_INIT_UNIFORM, .a = -0.9, .b = 0.9 };
+  const gint64 size[] = { BATCH, CHANNELS, 4, 4 };
+  const LoomConv2dTo conv
+      = { .kernel = { .stride = { 1, 1 }, .pad = { 1, 1, 1, 1 }, .dilation = { 1, 1 }, .groups = 1 }, .size = { 3, 3 } };
+  const LoomPool2dTo pool = { .kernel = cases[0].pool, .size = { 4, 4 } };
+  const LoomPool2dTo unpool = { .kernel = cases[0].pool, .size = { 8, 8 } };
+  const LoomSgdAttrs sgd = { .n = 1 };
+  const int slot = loom_program_slot (p, "g", LOOM_SLOT_PARAMETER, LOOM_F32, 4, size, &init, TRUE);
+  LoomValue x = loom_program_input (p, "x", LOOM_F32, 4, (gint64[]){ BATCH, CHANNELS, 8, 8 });
+  LoomValue step[9] = { loom_program_read (p, slot) }, pooled[2], full;
+
+  loom_emit (p, loom_prim ("max_pool2d"), &pool, 1, &x, pooled);
+  full = loom_emit (p, loom_prim ("max_pool2d_grad"), &unpool, 2, (LoomValue[]){ step[0], pooled[1] }, NULL);
+  step[1] = pooled[0];
+  for (int i = 2; i < 9; i++)
+    step[i] = loom_const (p, i == 8 ? LOOM_I64 : LOOM_F32, i == 5 ? 0 : 1);
+  loom_program_commit (p, slot, loom_emit (p, loom_prim ("sgd_step"), &sgd, 9, step, NULL));
+  loom_program_output (p, "dw", loom_emit (p, loom_prim ("conv2d_weight_grad"), &conv, 2, (LoomValue[]){ full, x }, NULL));
+  return p;
+}
+
 static guint
 count (const LoomPlan *plan, const char *prefix)
 {
@@ -125,19 +153,6 @@ count (const LoomPlan *plan, const char *prefix)
   for (guint i = 0; i < loom_plan_n_instrs (plan); i++)
     n += g_str_has_prefix (loom_plan_instr (plan, i)->label, prefix);
   return n;
-}
-
-/* Whether the CPU back end uses AVX-512 (kernels/cpu/cpu-backend.c). */
-static gboolean
-has_avx512 (void)
-{
-#ifdef __x86_64__
-  return g_getenv ("GRADLOOM_CPU_ISA") == NULL && __builtin_cpu_supports ("avx512f")
-         && __builtin_cpu_supports ("avx512bw") && __builtin_cpu_supports ("avx512cd")
-         && __builtin_cpu_supports ("avx512dq") && __builtin_cpu_supports ("avx512vl");
-#else
-  return FALSE;
-#endif
 }
 
 /* Plans, compares with an unfused plan, and expects the given numbers of fused calls. */
@@ -182,13 +197,41 @@ test_reference (gconstpointer data)
   check (c, &(LoomPlanOptions){ .device = "ref" }, c->forward, c->backward, has_input_gradient (c));
 }
 
+/* A pooled gradient that is overwritten is not read later than before. */
+static void
+test_updated (void)
+{
+  g_autoptr (LoomDevices) devices = loom_devices_new (1);
+  g_autofree float *x = g_new (float, BATCH *CHANNELS * 64);
+  GPtrArray *result[2];
+
+  for (gint64 i = 0; i < BATCH * CHANNELS * 64; i++)
+    x[i] = sinf ((float)i + 0.5F);
+  for (guint v = 0; v < 2; v++)
+    {
+      const LoomPlanOptions options = { .device = "ref", .no_fusion = v == 1 };
+      g_autoptr (LoomProgram) p = updated_program ();
+      g_autoptr (GError) error = NULL;
+      g_autofree char *wrong = check_passes (p, devices, &options);
+      LoomPlan *plan = loom_plan_new (p, devices, &options, &error);
+
+      g_assert_no_error (error);
+      g_assert_cmpstr (wrong, ==, NULL);
+      result[v] = run_once (devices, plan, "ref", x);
+    }
+  for (gint64 i = 0; i < CHANNELS * CHANNELS * 9; i++)
+    g_assert_cmpfloat (loom_tensor_get (result[0]->pdata[0], i), ==, loom_tensor_get (result[1]->pdata[0], i));
+  for (guint v = 0; v < 2; v++)
+    g_ptr_array_unref (result[v]);
+}
+
 /* Winograd's algorithm computes the gradient of several channels; of one, no fused kernel does. */
 static void
 test_cpu (gconstpointer data)
 {
   const Case *c = data;
 
-  const gboolean fuses = has_avx512 ();
+  const gboolean fuses = processor_lacks_avx512 () == NULL;
 
   check (c, &(LoomPlanOptions){ .device = "cpu" }, fuses ? c->forward : 0, fuses ? c->backward : 0,
          fuses && c->extra == CHANNELED);
@@ -217,5 +260,6 @@ TEST_FILE (argc, argv)
 
         g_test_add_data_func (path, &cases[i], ways[w].run);
       }
+  g_test_add_func ("/conv-pool/updated", test_updated);
   return g_test_run ();
 }
