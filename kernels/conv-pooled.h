@@ -30,6 +30,13 @@ loom_conv_before_pooling (const LoomConv2dAttrs *a, const LoomTensorDesc *d)
   return full;
 }
 
+/* The indices of a call with a pooling: a result of conv2d, an operand of its gradients. */
+static inline const LoomTensorDesc *
+loom_conv_indices (const LoomKernelSpec *spec)
+{
+  return strcmp (spec->primitive, "conv2d") == 0 ? &spec->out[1] : &spec->in[2];
+}
+
 /* TRUE if the indices are as described above, or if the call has none. */
 static inline bool
 loom_conv_pooled_fits (const LoomKernelSpec *spec)
@@ -40,7 +47,7 @@ loom_conv_pooled_fits (const LoomKernelSpec *spec)
   const LoomTensorDesc *y = is_forward ? &spec->out[0] : &spec->in[0];
   const LoomTensorDesc *x = is_input_grad ? &spec->out[0] : &spec->in[is_forward ? 0 : 1];
   const LoomTensorDesc *w = is_forward || is_input_grad ? &spec->in[1] : &spec->out[0];
-  const LoomTensorDesc *indices = is_forward ? &spec->out[1] : &spec->in[2];
+  const LoomTensorDesc *indices = loom_conv_indices (spec);
 
   if (!a->pooled)
     return is_forward ? spec->n_out == 1 : spec->n_in == 2;

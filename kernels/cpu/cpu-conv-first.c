@@ -152,15 +152,6 @@ work_backward (CpuKernel *k, void *const *b, LoomMessage *message)
   return LOOM_STATUS_OK;
 }
 
-/* The third operand of both calls is the bias, or the indices, which are also the second result. */
-static bool
-has_nhwc_indices (const LoomKernelSpec *spec)
-{
-  const bool is_result = spec->n_out > 1 && spec->out[1].rank == 4;
-
-  return (is_result ? &spec->out[1] : &spec->in[2])->layout == LOOM_LAYOUT_NHWC;
-}
-
 static LoomStatus
 create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const LoomTensorDesc *x,
         const LoomTensorDesc *w, const LoomTensorDesc *y, CpuWork work, CpuKernel **kernel, LoomMessage *message)
@@ -170,7 +161,9 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const
   First *self;
 
   if (!loom_conv_pooled_fits (spec) || spec->n_in > LOOM_CONV_RESIDUAL
-      || (a->pooled && (lanes != 16 || y->dim[1] % lanes != 0 || !has_nhwc_indices (spec))) || !cpu_all_f32 (spec)
+      || (a->pooled
+          && (lanes != 16 || y->dim[1] % lanes != 0 || loom_conv_indices (spec)->layout != LOOM_LAYOUT_NHWC))
+      || !cpu_all_f32 (spec)
       || x->dim[1] != 1 || a->groups != 1 || (R != 3 && R != 5) || w->dim[3] != R || a->stride[0] != 1
       || a->stride[1] != 1 || a->dilation[0] != 1 || a->dilation[1] != 1 || y->layout != LOOM_LAYOUT_NHWC
       || w->layout != LOOM_LAYOUT_PLAIN

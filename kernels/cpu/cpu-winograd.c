@@ -349,10 +349,10 @@ pools (const LoomKernelSpec *spec, const LoomTensorDesc *y)
 {
   const int step = ISA (cpu_winograd_step) (y);
   const LoomConv2dAttrs *a = spec->attrs;
-  const LoomTensorDesc *indices = spec->n_out > 1 && spec->out[1].rank == 4 ? &spec->out[1] : &spec->in[2];
 
   return HAS_POOLED && a->pad[0] == 1 && a->pad[1] == 1 && a->pad[2] == 1 && a->pad[3] == 1 && y->dim[1] % LANES == 0
-         && indices->layout == LOOM_LAYOUT_NHWC && multiplications (y, step) >= POOLED_MIN * POSITIONS (step);
+         && loom_conv_indices (spec)->layout == LOOM_LAYOUT_NHWC
+         && multiplications (y, step) >= POOLED_MIN * POSITIONS (step);
 }
 
 bool

@@ -250,7 +250,7 @@ conv_samples (GPtrArray *all)
 
 /* Convolutions with a pooling (kernels/conv-pooled.h): of numbers that differ; of integers, with ties, and NaN that
  * win; and of zeros, whose results are zeros of both signs, equal to each other. Those of several channels may be
- * computed by Winograd's algorithm, which rounds equal sums differently and spreads NaN. */
+ * computed by Winograd's algorithm, which rounds equal sums differently and spreads NaN (test-winograd.c). */
 static void
 pooled_conv_samples (GPtrArray *all)
 {
@@ -268,7 +268,7 @@ pooled_conv_samples (GPtrArray *all)
                 { " zeros", { FILL_ZEROS }, { FILL_VALUE, -1 }, { FILL_VALUE, -0.0 } } };
 
   for (int v = 0; v < (int)(G_N_ELEMENTS (cases) * G_N_ELEMENTS (fills)); v++)
-    for (int mode = 0; mode < 4; mode++) /* bit 0: bias, bit 1: relu, forward only */
+    for (int mode = 0; mode < 5; mode++) /* bit 0: bias; forward only, bit 1: relu, 4: gelu, which is not monotone */
       {
         const int number = v % (int)G_N_ELEMENTS (cases), *c = cases[number];
         const typeof (fills[0]) *fill = &fills[v / (int)G_N_ELEMENTS (cases)];
@@ -281,7 +281,7 @@ pooled_conv_samples (GPtrArray *all)
                                         .dilation = { 1, 1 },
                                         .groups = 1,
                                         .has_bias = mode & 1,
-                                        .act = mode & 2 ? LOOM_SCALAR_RELU : LOOM_SCALAR_ID,
+                                        .act = mode & 2 ? LOOM_SCALAR_RELU : mode == 4 ? LOOM_SCALAR_GELU : LOOM_SCALAR_ID,
                                         .pooled = true };
         Sample *s;
 
@@ -296,7 +296,7 @@ pooled_conv_samples (GPtrArray *all)
         sample_out (s, indices);
         SAMPLE_ATTRS (s, LoomConv2dAttrs) = attrs;
         s->nhwc = s->joined = TRUE;
-        if (mode & 2)
+        if (mode > 1)
           continue;
         s = sample_add (all, "conv2d_weight_grad", 5e-5, "pooled %d mode %d%s", number, mode, fill->name);
         /* Whether the product of NaN and padding is added depends on the back end. */

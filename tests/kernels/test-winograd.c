@@ -208,6 +208,162 @@ test_not_finite (void)
   machine_close (&cpu);
 }
 
+/* Fills of the operands of a convolution with a pooling: numbers that differ; integers, with ties and NaN; zeros. */
+static const struct
+{
+  const char *name;
+  FillRule data, weight, bias;
+} pooled_fills[] = { { "normal", { FILL_NORMAL }, { FILL_NORMAL }, { FILL_NORMAL } },
+                     { "ties", { FILL_TIES, 2e-4 }, { FILL_TIES }, { FILL_TIES } },
+                     { "zeros", { FILL_ZEROS }, { FILL_VALUE, -1 }, { FILL_VALUE, -0.0 } } };
+
+/* The sample with a pooling: y or g has half the height and width, and indices follow. */
+static Sample
+pooled_of (const Sample *plain, int pass)
+{
+  Sample s = *plain;
+  LoomTensorDesc *y = pass == 0 ? &s.out[0] : &s.in[0], indices;
+
+  SAMPLE_ATTRS (&s, LoomConv2dAttrs).pooled = true;
+  y->dim[2] /= 2;
+  y->dim[3] /= 2;
+  indices = *y;
+  indices.dtype = LOOM_U8;
+  if (pass == 0)
+    sample_out (&s, indices);
+  else
+    sample_in (&s, indices, FILL_CLASS, 4);
+  return s;
+}
+
+/* The pixel of y [N,K,P,Q] that tap t (0 … 3) of window i [N,K,P/2,Q/2] is. */
+static gint64
+pixel_of (gint64 i, int t, gint64 Q)
+{
+  return i / (Q / 2) * 2 * Q + i % (Q / 2) * 2 + t / 2 * Q + t % 2;
+}
+
+static float
+activation (LoomScalarOp act, float x)
+{
+  if (act == LOOM_SCALAR_GELU)
+    return 0.5F * x * (1 + erff (x * (float)M_SQRT1_2));
+  return act == LOOM_SCALAR_RELU && x <= 0 ? 0 : x;
+}
+
+static void
+assert_near (double got, double want, double tolerance)
+{
+  if (isnan (want))
+    g_assert_true (isnan (got));
+  else
+    g_assert_cmpfloat (fabs (got - want), <=, tolerance * (1 + fabs (want)));
+}
+
+/* Maxima and their indices are those of the plain convolution by the same algorithm: of NaN the last wins, and of equal
+ * values the first. Compilers may round both calls differently unless all sums are exact. */
+static void
+check_pooled_forward (const Machine *cpu, const Sample *plain, gboolean exact)
+{
+  static const LoomScalarOp acts[] = { LOOM_SCALAR_ID, LOOM_SCALAR_RELU, LOOM_SCALAR_GELU };
+  float **inputs = sample_inputs (plain);
+  Result all = sample_run (cpu, plain, inputs, LOOM_F32, LOOM_LAYOUT_NHWC, -1);
+  const gint64 Q = plain->out[0].dim[3], n = loom_desc_count (&plain->out[0]) / 4;
+
+  for (guint a = 0; a < G_N_ELEMENTS (acts); a++)
+    {
+      Sample s = pooled_of (plain, 0);
+      Result got;
+
+      SAMPLE_ATTRS (&s, LoomConv2dAttrs).act = acts[a];
+      got = sample_run (cpu, &s, inputs, LOOM_F32, LOOM_LAYOUT_NHWC, -1);
+      g_assert_cmpint (got.status, ==, LOOM_STATUS_OK);
+      g_assert_cmpstr (got.kernel, ==, "own winograd");
+      for (gint64 i = 0; i < n; i++)
+        {
+          int winner = 0, index = (int)got.out[1][i];
+          double best;
+
+          for (int t = 1; t < 4; t++)
+            {
+              const double v = all.out[0][pixel_of (i, t, Q)];
+
+              if (v > all.out[0][pixel_of (i, winner, Q)] || isnan (v))
+                winner = t;
+            }
+          best = all.out[0][pixel_of (i, winner, Q)];
+          if (exact || isnan (best))
+            g_assert_cmpint (index, ==, winner);
+          else
+            assert_near (all.out[0][pixel_of (i, index, Q)], best, 1e-5);
+          assert_near (got.out[0][i], activation (acts[a], (float)best), 1e-5);
+        }
+      result_clear (&got);
+    }
+  result_clear (&all);
+  inputs_free (plain, inputs);
+}
+
+/* Gradients are those of the plain convolution whose gradient is g at the winner of each window and else 0. */
+static void
+check_pooled_backward (const Machine *cpu, const Sample *plain, int pass)
+{
+  const Sample s = pooled_of (plain, pass);
+  float **inputs = sample_inputs (&s), **spread = sample_inputs (plain);
+  const gint64 Q = plain->in[0].dim[3], n = loom_desc_count (&s.in[0]);
+  Result got = sample_run (cpu, &s, inputs, LOOM_F32, LOOM_LAYOUT_NHWC, -1), want;
+
+  memset (spread[0], 0, (gsize)n * 4 * sizeof (float));
+  for (gint64 i = 0; i < n; i++)
+    spread[0][pixel_of (i, (int)inputs[2][i], Q)] = inputs[0][i];
+  memcpy (spread[1], inputs[1], (gsize)loom_desc_count (&s.in[1]) * sizeof (float));
+  want = sample_run (cpu, plain, spread, LOOM_F32, LOOM_LAYOUT_NHWC, -1);
+  g_assert_cmpint (got.status, ==, LOOM_STATUS_OK);
+  g_assert_cmpstr (got.kernel, ==, "own winograd");
+  g_assert_cmpint (want.status, ==, LOOM_STATUS_OK);
+  for (int o = 0; o < s.n_out; o++)
+    for (gint64 i = 0; i < loom_desc_count (&s.out[o]); i++)
+      assert_near (got.out[o][i], want.out[o][i], 1e-5);
+  result_clear (&got);
+  result_clear (&want);
+  inputs_free (&s, inputs);
+  inputs_free (plain, spread);
+}
+
+static void
+test_pooled (void)
+{
+  static const Case pooled[] = { { 12, 16, 14, 12, 48, { 1, 1, 1, 1 }, TRUE, LOOM_SCALAR_ID },
+                                 { 9, 32, 12, 18, 16, { 1, 1, 1, 1 }, FALSE, LOOM_SCALAR_ID },
+                                 { 130, 32, 2, 2, 32, { 1, 1, 1, 1 }, TRUE, LOOM_SCALAR_ID } };
+  Machine cpu;
+
+  if (processor_lacks_avx512 () != NULL)
+    {
+      g_test_skip (processor_lacks_avx512 ());
+      return;
+    }
+  cpu = machine_open (loom_backend_cpu (), 2);
+  for (guint i = 0; i < G_N_ELEMENTS (pooled); i++)
+    for (guint f = 0; f < G_N_ELEMENTS (pooled_fills); f++)
+      for (int pass = 0; pass < 3; pass++)
+        {
+          Sample s = sample_of (&pooled[i], pass, LOOM_CONV_WINOGRAD);
+
+          g_strlcat (s.name, pooled_fills[f].name, sizeof s.name);
+          s.fill[0] = pooled_fills[f].data;
+          s.fill[1] = pass == 2 ? (FillRule){ FILL_NORMAL } : pooled_fills[f].weight;
+          if (pass == 0)
+            s.fill[2] = pooled_fills[f].bias;
+          if (pass == 0)
+            check_pooled_forward (&cpu, &s, pooled_fills[f].data.kind == FILL_ZEROS
+                                               || (pooled_fills[f].data.kind == FILL_TIES && pooled[i].h == 2));
+          else
+            check_pooled_backward (&cpu, &s, pass);
+        }
+  machine_close (&cpu);
+}
+
 /* Large layers use the algorithm by default; small ones, those whose filters would fill the arena and those that forbid
  * it do not. */
 static void
@@ -266,6 +422,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/winograd/norm", test_norm);
   g_test_add_func ("/winograd/bits", test_bits);
   g_test_add_func ("/winograd/not-finite", test_not_finite);
+  g_test_add_func ("/winograd/pooled", test_pooled);
   g_test_add_func ("/winograd/choice", test_choice);
   return g_test_run ();
 }
