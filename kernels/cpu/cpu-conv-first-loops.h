@@ -74,7 +74,7 @@ NAMED (part_forward) (void *context, int64_t from, int64_t to)
 
   for (int64_t chunk = from; chunk < to; chunk++)
     {
-      float *frame = call->frames + chunk * self->frame_h * self->frame_w;
+      float *frame = call->frames + chunk * self->frame;
 
       memset (frame, 0, (size_t)(self->frame_h * self->frame_w) * sizeof *frame);
       for (int64_t n = chunk * IMAGES; n < self->N && n < (chunk + 1) * IMAGES; n++)
@@ -151,7 +151,7 @@ NAMED (part_forward_pooled) (void *context, int64_t from, int64_t to)
 
   for (int64_t chunk = from; chunk < to; chunk++)
     {
-      float *frame = call->frames + chunk * self->frame_h * self->frame_w;
+      float *frame = call->frames + chunk * self->frame;
 
       memset (frame, 0, (size_t)(self->frame_h * self->frame_w) * sizeof *frame);
       for (int64_t n = chunk * IMAGES; n < self->N && n < (chunk + 1) * IMAGES; n++)
@@ -334,7 +334,7 @@ NAMED (part_backward) (void *context, int64_t from, int64_t to)
 
   for (int64_t chunk = from; chunk < to; chunk++)
     {
-      float *frame = call->frames + chunk * self->frame_h * self->frame_w, *sums = call->partial + chunk * size;
+      float *frame = call->frames + chunk * self->frame, *sums = call->partial + chunk * size;
 
       memset (frame, 0, (size_t)(self->frame_h * self->frame_w) * sizeof *frame);
       memset (sums, 0, (size_t)size * sizeof *sums);

@@ -27,12 +27,14 @@
 #define MOST_FORWARD  8
 #define MOST_BACKWARD 16
 #define IMAGES        4 /* of one partial sum of the weight gradient */
+#define AFTER_FRAME   8 /* floats: loads of the last pixels pass the frame's end by up to 4, next to another thread's */
 
 typedef struct
 {
   CpuKernel k;
   CPU_CONV_SIZES;           /* C is 1, R = S */
   int64_t frame_h, frame_w; /* the padded image */
+  int64_t frame;            /* floats of a chunk's frame, with those that vectors read after its end */
   bool has_bias, relu;
   bool pooled;      /* with a pooling (kernels/conv-pooled.h) */
   LoomScalarOp act; /* an activation other than relu */
@@ -49,7 +51,7 @@ typedef struct
   float *y;           /* [N,P,Q,K] */
   uint8_t *indices;   /* with a pooling [N,P/2,Q/2,K], the shape of g or y; else NULL */
   /* Scratch: [blocks][R·R + 1][lanes], the bias last; sums of the same shape for each chunk;
-   * [chunks][frame_h][frame_w]. */
+   * [chunks][frame]. */
   float *weights, *partial, *frames;
 } Call;
 
@@ -182,6 +184,7 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const
     }
   self->frame_h = self->H + a->pad[0] + a->pad[1];
   self->frame_w = self->W + a->pad[2] + a->pad[3];
+  self->frame = self->frame_h * self->frame_w + AFTER_FRAME;
   self->has_bias = a->has_bias;
   self->relu = a->act == LOOM_SCALAR_RELU;
   self->act = self->relu ? LOOM_SCALAR_ID : a->act;
@@ -198,7 +201,7 @@ static void
 add_scratch (First *self, int64_t sums)
 {
   self->k.base.scratch_bytes = (size_t)(sums * self->blocks * (self->R * self->R + 1) * self->lanes
-                                        + self->chunks * self->frame_h * self->frame_w)
+                                        + self->chunks * self->frame)
                                    * sizeof (float)
                                + 64;
 }
