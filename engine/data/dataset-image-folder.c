@@ -77,7 +77,7 @@ compare_names (gconstpointer a, gconstpointer b)
   return strcmp (*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The classes by which the pictures of a folder are named, if all are, and there are several; else NULL. */
+/* The classes by which the pictures of a folder are named, sorted; NULL if there is no picture, or one has none. */
 static char **
 labels_in (const char *folder)
 {
@@ -91,32 +91,40 @@ labels_in (const char *folder)
 
       if (label == NULL)
         return NULL;
-      if (g_hash_table_add (known, label))
-        g_ptr_array_add (labels, g_steal_pointer (&label));
+      if (g_hash_table_contains (known, label))
+        continue;
+      g_hash_table_add (known, label);
+      g_ptr_array_add (labels, g_steal_pointer (&label));
     }
-  if (labels->len < 2)
+  if (labels->len == 0)
     return NULL;
   g_ptr_array_sort (labels, compare_names);
   g_ptr_array_add (labels, NULL);
   return (char **)g_ptr_array_free (g_steal_pointer (&labels), FALSE);
 }
 
-/* FALSE: there is one folder, which would be the only class, and its pictures are named by several. */
-static gboolean
-check_only (const char *path, const char *name, GError **error)
+/* A note if the only class is a folder whose pictures are named by several classes; else NULL. Numbers alone, such as
+ * those of people, are no classes here. */
+static char *
+describe_only (const char *path, const char *name)
 {
   g_autofree char *folder = g_build_filename (path, name, NULL);
   g_auto (GStrv) labels = labels_in (folder);
+  const char *words[2] = { NULL };
+  guint n = 0;
 
-  return labels == NULL
-         || loom_refuse (error, LOOM_ERROR_DATA,
-                         "“%s” has one folder, “%s”, and would have one class, but its pictures are named by classes "
-                         "(“%s”, “%s”): set path=\"…/%s\".",
-                         path, name, labels[0], labels[1], name);
+  for (guint i = 0; labels != NULL && labels[i] != NULL && n < 2; i++)
+    if (labels[i][strspn (labels[i], "0123456789")] != 0)
+      words[n++] = labels[i];
+  return n < 2 ? NULL
+               : g_strdup_printf ("“%s” has one folder, “%s”, so there is one class, but its pictures are named by "
+                                  "classes (“%s”, “%s”): path=\"…/%s\" would read these.",
+                                  path, name, words[0], words[1], name);
 }
 
+/* least: the number of classes by which the pictures in a folder without folders must at least be named. */
 static char **
-list_classes (const char *path, GError **error)
+list_classes (const char *path, guint least, GError **error)
 {
   g_auto (GStrv) names = NULL;
   const char *test;
@@ -130,16 +138,15 @@ list_classes (const char *path, GError **error)
                              "The folders train and %s in “%s” are splits, not classes: set path=\"…/train\" and "
                              "test_path=\"…/%s\".",
                              test, path, test);
-  if (names != NULL && names[0] != NULL && names[1] == NULL && !check_only (path, names[0], error))
-    return NULL;
   if (names == NULL || names[0] != NULL)
     return g_steal_pointer (&names);
-  char **labels = labels_in (path);
-  return labels != NULL ? labels
-                        : loom_refuse_null (error, LOOM_ERROR_DATA,
-                                            "“%s” contains no folder; it should contain a folder of pictures for each "
-                                            "class, or pictures with names such as cat.0.jpg and dog.0.jpg.",
-                                            path);
+  g_auto (GStrv) labels = labels_in (path);
+  if (labels != NULL && g_strv_length (labels) >= least)
+    return g_steal_pointer (&labels);
+  return loom_refuse_null (error, LOOM_ERROR_DATA,
+                           "“%s” contains no folder; it should contain a folder of pictures for each class, or "
+                           "pictures with names such as cat.0.jpg and dog.0.jpg.",
+                           path);
 }
 
 /* Adds the pictures of a folder and of those below it to a class. visited: folders that were read already, since links
@@ -189,42 +196,69 @@ add_class (LoomPictures *self, const char *path, const char *name, guint32 which
   return loom_refuse (error, LOOM_ERROR_DATA, "“%s” contains no picture (%s and others).", folder, ".png");
 }
 
-/* Adds the pictures in a folder that are named by this class. */
+/* FALSE with an error if a class is none of those of path_of_names. */
 static gboolean
-add_named (LoomPictures *self, const char *path, const char *class, guint32 which, GError **error)
+find_class (GHashTable *numbers, const char *class, const char *path, const char *path_of_names, guint32 *which,
+            GError **error)
+{
+  gpointer number;
+
+  if (!g_hash_table_lookup_extended (numbers, class, NULL, &number))
+    return loom_refuse (error, LOOM_ERROR_DATA, "“%s” has a class “%s”, which “%s” does not have.", path, class,
+                        path_of_names);
+  *which = GPOINTER_TO_UINT (number);
+  return TRUE;
+}
+
+/* Adds the pictures in a folder to the classes by which they are named. */
+static gboolean
+add_named (LoomPictures *self, const char *path, GHashTable *numbers, const char *path_of_names, GError **error)
 {
   g_auto (GStrv) names = loom_dataset_list (path, is_picture, error);
 
   for (guint i = 0; names != NULL && names[i] != NULL; i++)
     {
       g_autofree char *file = g_build_filename (path, names[i], NULL), *label = label_of (names[i]);
+      guint32 which = 0;
 
-      if (g_strcmp0 (label, class) == 0)
-        loom_pictures_add (self, file, file, 0, -1, which);
+      if (label == NULL) /* it has appeared since the classes were listed */
+        continue;
+      if (!find_class (numbers, label, path, path_of_names, &which, error))
+        return FALSE;
+      loom_pictures_add (self, file, file, 0, -1, which);
     }
   return names != NULL;
 }
 
-/* Adds all classes in a folder; each must be one of names. */
+/* TRUE if these classes of a folder are the names of its pictures. */
 static gboolean
-add_classes (LoomPictures *self, const char *path, char *const *names, const char *path_of_names, GError **error)
+is_flat (const char *path, char *const *classes)
 {
-  g_auto (GStrv) here = list_classes (path, error);
+  g_autofree char *folder = g_build_filename (path, classes[0], NULL);
 
-  for (guint i = 0; here != NULL && here[i] != NULL; i++)
+  return !loom_path_is_folder (folder);
+}
+
+/* Adds the classes `here` of a folder; each must be one of names. */
+static gboolean
+add_classes (LoomPictures *self, const char *path, char *const *here, char *const *names, const char *path_of_names,
+             GError **error)
+{
+  g_autoptr (GHashTable) numbers = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (guint i = 0; names[i] != NULL; i++)
+    g_hash_table_insert (numbers, names[i], GUINT_TO_POINTER (i));
+  if (is_flat (path, here))
+    return add_named (self, path, numbers, path_of_names, error);
+  for (guint i = 0; here[i] != NULL; i++)
     {
-      g_autofree char *folder = g_build_filename (path, here[i], NULL);
-      guint which = 0;
+      guint32 which = 0;
 
-      while (names[which] != NULL && !g_str_equal (names[which], here[i]))
-        which++;
-      if (names[which] == NULL)
-        return loom_refuse (error, LOOM_ERROR_DATA, "“%s” has a class “%s”, which “%s” does not have.", path, here[i],
-                            path_of_names);
-      if (!(loom_path_is_folder (folder) ? add_class : add_named) (self, path, here[i], which, error))
+      if (!find_class (numbers, here[i], path, path_of_names, &which, error)
+          || !add_class (self, path, here[i], which, error))
         return FALSE;
     }
-  return here != NULL;
+  return TRUE;
 }
 
 static const char *const folders[] = { "path", "test_path", NULL };
@@ -238,7 +272,7 @@ describe (const LoomDatasetClass *klass, const LoomDatasetOptions *options, Loom
   g_auto (GStrv) names = NULL;
 
   loom_pictures_describe (klass, options, info);
-  names = list_classes (path, error);
+  names = list_classes (path, 2, error);
   if (names == NULL)
     return FALSE;
   info->n_classes = (gint64)g_strv_length (names);
@@ -253,16 +287,24 @@ open_dataset (const LoomDatasetClass *klass, const LoomDatasetOptions *options, 
   g_autoptr (LoomDataset) owned = base;
   g_autofree char *path = loom_option_path (klass, options, "path");
   g_autofree char *test_path = loom_option_path (klass, options, "test_path");
+  g_auto (GStrv) tested = NULL;
   guint n_dealt;
 
-  base->class_names = list_classes (path, error);
-  if (base->class_names == NULL || !add_classes (self, path, base->class_names, path, error))
+  base->class_names = list_classes (path, 2, error);
+  if (base->class_names == NULL || !add_classes (self, path, base->class_names, base->class_names, path, error))
     return NULL;
   base->info.n_classes = (gint64)g_strv_length (base->class_names);
   n_dealt = loom_pictures_count (self);
-  if ((test_path != NULL && !add_classes (self, test_path, base->class_names, path, error))
-      || !loom_pictures_finish (self, options, n_dealt, test_path != NULL, error))
+  if (test_path != NULL)
+    {
+      tested = list_classes (test_path, is_flat (path, base->class_names) ? 1 : 2, error);
+      if (tested == NULL || !add_classes (self, test_path, tested, base->class_names, path, error))
+        return NULL;
+    }
+  if (!loom_pictures_finish (self, options, n_dealt, test_path != NULL, error))
     return NULL;
+  if (base->note == NULL && base->class_names[1] == NULL)
+    base->note = describe_only (path, base->class_names[0]);
   return g_steal_pointer (&owned);
 }
 

@@ -394,18 +394,26 @@ test_splits (void)
   g_assert_cmpint (loom_dataset_info (dataset)->n_classes, ==, 2);
 }
 
-/* Names of files are classes in a folder without folders; a folder around it has one class, and is refused. */
+/* Names of files are classes in a folder without folders; a folder around it has one class, and a note says so. */
 static void
 test_named (void)
 {
   static const char *const strv[] = { "path", "named/train", "test_path", "named-test", "size", "2", NULL };
-  static const char *const around[] = { "path", "named", NULL }, *const numbered[] = { "path", "numbered", NULL };
+  static const char *const mixed[] = { "named-many/cat-0.bmp", "named-many/cat-1.bmp",    "named-many/cat-2.bmp",
+                                       "named-many/cat-3.bmp", "named-many/cat-big0.bmp", "named-many/cat.0.bmp" };
+  static const char *const many[] = { "path", "named-many", "size", "2", NULL };
+  static const char *const one[] = { "path", "named/train", "test_path", "named-one", "size", "2", NULL };
+  static const char *const other[] = { "path", "named/train", "test_path", "named-other", "size", "2", NULL };
+  static const char *const around[] = { "path", "named", "test_path", "named-all", "size", "2", NULL };
+  static const char *const numbered[] = { "path", "numbered", "size", "2", NULL };
   static const char *const names[] = { "big dog", "cat" };
   g_autoptr (LoomDataset) dataset = NULL;
   g_autoptr (GPtrArray) read = NULL;
 
   write_flat ("named/train/cat.0.bmp", 2, 2, 1, 1, 1);
   write_flat ("named/train/cat.1.bmp", 2, 2, 2, 2, 2);
+  write_flat ("named/train/cat.2.bmp", 2, 2, 2, 2, 2);
+  write_flat ("named/train/cat.3.bmp", 2, 2, 2, 2, 2);
   write_flat ("named/train/big dog_10.bmp", 2, 2, 3, 3, 3);
   write_flat ("named-test/cat7.bmp", 2, 2, 4, 4, 4);
   write_flat ("named-test/big dog - 8.bmp", 2, 2, 5, 5, 5);
@@ -413,19 +421,42 @@ test_named (void)
   g_assert_cmpint (loom_dataset_info (dataset)->n_classes, ==, 2);
   for (int i = 0; i < 2; i++)
     g_assert_cmpstr (loom_dataset_class_names (dataset)[i], ==, names[i]);
-  g_assert_cmpint (loom_dataset_info (dataset)->n[LOOM_SPLIT_TRAIN], ==, 3);
+  g_assert_cmpint (loom_dataset_info (dataset)->n[LOOM_SPLIT_TRAIN], ==, 5);
   g_assert_cmpint (loom_dataset_info (dataset)->n[LOOM_SPLIT_TEST], ==, 2);
   read = read_split (dataset, LOOM_SPLIT_TEST);
   for (int i = 0; i < 2; i++)
     g_assert_cmpfloat (loom_tensor_get (read->pdata[1], i), ==, loom_tensor_get (read->pdata[0], 12 * i) < 4.5 / 255);
-  assert_refused ("image-folder", around,
-                  "“@/named” has one folder, “train”, and would have one class, but its pictures are named by classes "
-                  "(“big dog”, “cat”): set path=\"…/train\".");
-  /* Numbers alone are no classes, so one folder may be all. */
-  write_flat ("numbered/all/000001.bmp", 2, 2, 1, 1, 1);
-  write_flat ("numbered/all/000002.bmp", 2, 2, 1, 1, 1);
+  /* In the order of names, pictures of one class come before and after those of another one. */
+  for (guint i = 0; i < G_N_ELEMENTS (mixed); i++)
+    write_flat (mixed[i], 2, 2, 1, 1, 1);
+  g_autoptr (LoomDataset) cats_of_two = open_source ("image-folder", many);
+  g_assert_cmpint (loom_dataset_info (cats_of_two)->n_classes, ==, 2);
+  g_assert_cmpint (loom_dataset_info (cats_of_two)->n[LOOM_SPLIT_TRAIN], ==, 6);
+  /* The pictures for tests may all be of one class, but of no other. */
+  write_flat ("named-one/cat.7.bmp", 2, 2, 4, 4, 4);
+  write_flat ("named-one/cat.8.bmp", 2, 2, 4, 4, 4);
+  write_flat ("named-other/cow.1.bmp", 2, 2, 4, 4, 4);
+  g_autoptr (LoomDataset) cats = open_source ("image-folder", one);
+  g_autoptr (GPtrArray) of_cats = read_split (cats, LOOM_SPLIT_TEST);
+  g_assert_cmpint (loom_dataset_info (cats)->n[LOOM_SPLIT_TEST], ==, 2);
+  g_assert_cmpfloat (loom_tensor_get (of_cats->pdata[1], 1), ==, 1);
+  assert_refused ("image-folder", other, "“@/named-other” has a class “cow”, which “@/named/train” does not have.");
+  /* One folder may be all there is; names that are no classes may look like some. */
+  write_flat ("named-all/train/a.0.bmp", 2, 2, 4, 4, 4);
+  write_flat ("named-all/train/b.0.bmp", 2, 2, 4, 4, 4);
+  g_autoptr (LoomDataset) only = open_source ("image-folder", around);
+  g_autofree char *note = g_strdup_printf (
+      "“%s/named” has one folder, “train”, so there is one class, but its pictures are named by classes (“big dog”, "
+      "“cat”): path=\"…/train\" would read these.",
+      folder);
+  g_assert_cmpint (loom_dataset_info (only)->n_classes, ==, 1);
+  g_assert_cmpstr (loom_dataset_note (only), ==, note);
+  /* Numbers alone are no classes. */
+  write_flat ("numbered/all/46651_2000.bmp", 2, 2, 1, 1, 1);
+  write_flat ("numbered/all/46652_2000.bmp", 2, 2, 1, 1, 1);
   g_autoptr (LoomDataset) all = open_source ("image-folder", numbered);
   g_assert_cmpint (loom_dataset_info (all)->n_classes, ==, 1);
+  g_assert_null (loom_dataset_note (all));
 }
 
 /* A picture of black, with a bit for each pixel. */
