@@ -155,9 +155,7 @@ untie (OnnxImport *all, const Onnx__NodeProto *node)
       guint uses = GPOINTER_TO_UINT (g_hash_table_lookup (all->uses, node->input[i]));
       g_hash_table_replace (all->uses, g_strdup (value->name), GUINT_TO_POINTER (MAX (uses, 1) - 1));
       g_hash_table_insert (all->uses, g_strdup (copy->name), GUINT_TO_POINTER (1));
-      /* The model was unpacked with malloc(). */
-      node->input[i] = realloc (node->input[i], strlen (own) + 1);
-      strcpy (node->input[i], own);
+      onnx_rename_input (all, node, i, own);
     }
 }
 
@@ -407,11 +405,35 @@ onnx_add_tensors (OnnxImport *all, const Onnx__GraphProto *graph)
     }
 }
 
+/* A name that two nodes make, or a node and an input, has no value. */
+static void
+find_redefined (OnnxImport *all, const Onnx__GraphProto *graph)
+{
+  g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (gsize i = 0; i < graph->n_input; i++)
+    if (graph->input[i]->name != NULL)
+      g_hash_table_add (names, graph->input[i]->name);
+  for (gsize i = 0; i < graph->n_node; i++)
+    for (gsize k = 0; k < graph->node[i]->n_output; k++)
+      {
+        char *name = graph->node[i]->output[k];
+
+        if (*name == '\0' || g_hash_table_add (names, name))
+          continue;
+        onnx_declare (all, name)->failed = TRUE;
+        loom_faults_add (all->faults, LOOM_ERROR_DATA, 0, NULL, NULL,
+                         "“%s” is made twice, the second time by a node %s; in ONNX a name has one value.", name,
+                         graph->node[i]->op_type != NULL ? graph->node[i]->op_type : "without an operator");
+      }
+}
+
 void
 onnx_map_nodes (OnnxImport *all, const Onnx__GraphProto *graph)
 {
   g_autoptr (GPtrArray) nodes = onnx_nodes_in_order (graph);
 
+  find_redefined (all, graph);
   onnx_count_uses (all->uses, graph);
   for (guint i = 0; i < nodes->len && all->outer == NULL; i++)
     {

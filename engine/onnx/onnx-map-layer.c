@@ -40,6 +40,9 @@ read_kernel (OnnxCtx *c, const OnnxWire *x, const OnnxWire *w, OnnxWindow *windo
   return onnx_check_kernel (c, w) ? n : 0;
 }
 
+/* Exporters move zeros a few times. */
+#define MAX_MOVES 64
+
 gboolean
 onnx_is_zero (OnnxCtx *c, const char *name)
 {
@@ -47,9 +50,10 @@ onnx_is_zero (OnnxCtx *c, const char *name)
   const OnnxValue *value = onnx_reach (c, name);
   gboolean zero;
 
-  /* Each node follows those that it reads from, so there is an end. */
-  while (value != NULL && value->constant == NULL && value->producer != NULL && value->producer->n_input > 0
-         && g_strv_contains (moves, value->producer->op_type))
+  /* A name may be another one in the scope of its reader, so the end is not certain. */
+  for (guint depth = 0; depth < MAX_MOVES && value != NULL && value->constant == NULL && value->producer != NULL
+                        && value->producer->n_input > 0 && g_strv_contains (moves, value->producer->op_type);
+       depth++)
     value = onnx_reach (c, value->producer->input[0]);
   zero = value != NULL && value->constant != NULL && !value->is_weight;
   for (gint64 i = 0; zero && i < value->constant->count; i++)

@@ -179,8 +179,7 @@ onnx_recurrent_part (OnnxCtx *c, const OnnxRecurrent *r, guint i, guint directio
     return (OnnxPart){ 0 };
   if (t != NULL && loom_dtype_is_float (t->dtype))
     return (OnnxPart){ .tensor = cut (t, direction, r->hidden, n, order) };
-  const OnnxWire *whole = onnx_in (c, i), *weight;
-  const guint n_nodes = c->all->nodes->len;
+  const OnnxWire *whole = onnx_in (c, i);
   wire = onnx_emit (c, "select", ONNX_IN (whole), "dim", "0", "index", onnx_text (c, "%u", direction), NULL);
   for (guint k = 1; k < n; k++)
     in_order = in_order && order[k] == order[0] + k;
@@ -190,10 +189,8 @@ onnx_recurrent_part (OnnxCtx *c, const OnnxRecurrent *r, guint i, guint directio
     wire = onnx_emit (c, "concat", n, pieces, "dim", "0", NULL);
   else if (order[0] > 0 || !loom_dim_equal (wire->type.shape.dim[0], loom_dim (n * r->hidden)))
     wire = onnx_slice (c, wire, 0, order[0] * r->hidden, (order[0] + n) * r->hidden, 1);
-  weight = onnx_rows_source (wire);
-  if (weight != wire)
-    g_ptr_array_set_size (c->all->nodes, (int)n_nodes);
-  return (OnnxPart){ .wire = weight };
+  /* Other nodes are not written then, because none reads them. */
+  return (OnnxPart){ .wire = onnx_rows_source (wire) };
 }
 
 void
@@ -278,14 +275,16 @@ swapped (OnnxCtx *c, const OnnxRecurrent *r, const OnnxWire *x)
   return r->batch_first ? onnx_permute (c, x, (gint64[]){ 1, 0, 2 }) : x;
 }
 
-/* The weight of this name in the state dict, which two calls of a layer share; NULL: it has other numbers. */
+/* The weight of this name in the state dict, which two calls of a layer share; NULL: the name has other numbers, or is
+ * that of an input. */
 static const OnnxWire *
 named_weight (OnnxCtx *c, const char *name, LoomTensor *tensor)
 {
-  OnnxValue *value = onnx_declare (c->all, name);
+  OnnxValue *value = onnx_own_value (c->all, name);
 
-  if (value->constant == NULL && value->producer == NULL)
+  if (value == NULL)
     {
+      value = onnx_declare (c->all, name);
       value->constant = loom_tensor_ref (tensor);
       value->is_weight = TRUE;
     }

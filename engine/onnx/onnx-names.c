@@ -357,6 +357,30 @@ only_lost_of (OnnxImport *all, const Onnx__NodeProto *node)
   return found;
 }
 
+/* The import fails at nodes that read the value. */
+static void
+lack_memory (OnnxImport *all, const char *name)
+{
+  onnx_declare (all, name)->failed = TRUE;
+  loom_faults_add (all->faults, LOOM_ERROR_OUT_OF_MEMORY, 0, NULL, NULL, "There is not enough memory to read “%s”.",
+                   all->file);
+}
+
+/* The model was unpacked with malloc(). */
+void
+onnx_rename_input (OnnxImport *all, const Onnx__NodeProto *node, gsize i, const char *name)
+{
+  char *copy = strdup (name);
+
+  if (copy == NULL)
+    {
+      lack_memory (all, node->input[i]);
+      return;
+    }
+  free (node->input[i]);
+  node->input[i] = copy;
+}
+
 /* A layer that is called twice has two copies, which become one value. */
 static void
 claim (OnnxImport *all, const Onnx__NodeProto *node, gsize i, OnnxValue *value, const char *name)
@@ -372,8 +396,7 @@ claim (OnnxImport *all, const Onnx__NodeProto *node, gsize i, OnnxValue *value, 
 
       if (other->original != original || !loom_tensor_equal_bits (other->constant, value->constant))
         continue;
-      node->input[i] = realloc (node->input[i], strlen (other->name) + 1);
-      strcpy (node->input[i], other->name);
+      onnx_rename_input (all, node, i, other->name);
       return;
     }
   value->original = original;
@@ -401,7 +424,27 @@ onnx_claim_originals (OnnxImport *all, const Onnx__NodeProto *node)
     }
 }
 
-/* PyTorch's exporter leaves out biases that are zeros, as in a network that was not trained yet. */
+/* Appends the value as the third input of a node. */
+static void
+add_input (OnnxImport *all, Onnx__NodeProto *node, const char *name)
+{
+  char **input = realloc (node->input, 3 * sizeof *node->input), *copy = strdup (name);
+
+  node->input = input != NULL ? input : node->input;
+  if (input == NULL || copy == NULL)
+    {
+      free (copy);
+      lack_memory (all, node->input[0]);
+      return;
+    }
+  node->input[2] = copy;
+  node->n_input = 3;
+  g_hash_table_insert (all->uses, g_strdup (name),
+                       GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (all->uses, name)) + 1));
+}
+
+/* PyTorch's exporter leaves out biases that are zeros, as in a network that was not trained yet. A layer that is called
+ * again has the bias of its first call. */
 void
 onnx_restore_bias (OnnxImport *all, Onnx__NodeProto *node)
 {
@@ -425,7 +468,8 @@ onnx_restore_bias (OnnxImport *all, Onnx__NodeProto *node)
 
         target = name != NULL && *name == '%' ? g_hash_table_lookup (all->targets, name + 1) : NULL;
       }
-  if (target == NULL || !is_lost (all, target))
+  bias = target != NULL ? onnx_own_value (all, target) : NULL;
+  if (target == NULL || (bias != NULL && !bias->is_restored))
     return;
   a = onnx_attribute (node, g_str_equal (node->op_type, "Gemm") ? "transB" : "group");
   if (g_str_equal (node->op_type, "Gemm"))
@@ -434,17 +478,18 @@ onnx_restore_bias (OnnxImport *all, Onnx__NodeProto *node)
     n = weight->constant->dim[0];
   else if (__builtin_mul_overflow (weight->constant->dim[1], a != NULL ? a->i : 1, &n))
     return;
-  bias = onnx_declare (all, target);
-  bias->constant = loom_tensor_new (weight->constant->dtype, 1, &n, NULL);
-  if (bias->constant == NULL)
+  if (n < 0 || (bias != NULL && (bias->constant == NULL || bias->constant->count != n)))
     return;
-  bias->is_weight = TRUE;
-  bias->elem_type = weight->elem_type;
-  g_hash_table_insert (all->uses, g_strdup (target), GUINT_TO_POINTER (1));
-  /* The model was unpacked with malloc(). */
-  node->input = realloc (node->input, 3 * sizeof *node->input);
-  node->input[2] = strdup (target);
-  node->n_input = 3;
+  if (bias == NULL)
+    {
+      bias = onnx_declare (all, target);
+      bias->constant = loom_tensor_new (weight->constant->dtype, 1, &n, NULL);
+      bias->is_weight = bias->is_restored = TRUE;
+      bias->elem_type = weight->elem_type;
+      if (bias->constant == NULL)
+        lack_memory (all, target);
+    }
+  add_input (all, node, target);
 }
 
 /* "a, b, c and 4 more" of the names. (transfer full) */

@@ -70,6 +70,7 @@ typedef struct _OnnxValue
   LoomTensor *given;    /* the caller's value of an input, used only for attributes */
   int elem_type;        /* ONNX's type; 0 if it is not known */
   gboolean is_weight;   /* an initialiser that training may change */
+  gboolean is_restored; /* a bias of zeros that the exporter has left out */
   /* The weight of the state dict from which the exporter computed it, and whether it is its transpose; or NULL. */
   const char *original;
   gboolean is_turned;
@@ -309,6 +310,8 @@ const char *onnx_called_weight (OnnxImport *all, const Onnx__NodeProto *node, co
 char *onnx_called_recurrent (const OnnxImport *all, const Onnx__NodeProto *node, const char *port);
 /* Finds of which weights the node's tables are copies that the exporter made. */
 void onnx_claim_originals (OnnxImport *all, const Onnx__NodeProto *node);
+/* Makes input i of a node that of another name. Without memory its value fails. */
+void onnx_rename_input (OnnxImport *all, const Onnx__NodeProto *node, gsize i, const char *name);
 /* Gives a layer its bias of zeros again that the exporter left out. */
 void onnx_restore_bias (OnnxImport *all, Onnx__NodeProto *node);
 /* Adds sentences about weights of the state dict that are not in the model. */

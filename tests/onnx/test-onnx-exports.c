@@ -306,14 +306,17 @@ test_recurrent (void)
 static void
 test_fresh (void)
 {
-  static const char *const names[]
-      = { "conv.weight", "conv.bias", "up.weight", "up.bias", "head.weight", "head.bias", "_means" };
+  static const char *const names[] = { "conv.weight", "conv.bias",    "up.weight",  "up.bias", "head.weight",
+                                       "head.bias",   "again.weight", "again.bias", "_means" };
   g_autoptr (LoomOnnx) read = read_model ("fresh-dynamo");
+  g_autofree char *xml = loom_graph_write (read->graph, NULL);
 
   g_assert_cmpuint (read->weights->len, ==, G_N_ELEMENTS (names));
   for (guint i = 0; i < G_N_ELEMENTS (names); i++)
     if (!has_weight (read, names[i]))
       g_error ("no weight is named %s", names[i]);
+  /* Each call of a layer has the bias. */
+  g_assert_null (strstr (xml, "bias=\"false\""));
 }
 
 /* Layers that are called twice have one weight of each name. Without optimisation nodes turn the order of gates, and

@@ -48,7 +48,7 @@ static void
 test_lies (void)
 {
   static const gint64 other[] = { 4, 3 }, more[] = { 3, 5 }, huge[] = { G_MAXINT32, G_MAXINT32 },
-                      negative[] = { -3, -4 };
+                      negative[] = { -3, -4 }, filter[] = { 4, 4, 3, 3 };
 
   expect (g_byte_array_new (), "contains no ONNX model");
   expect (model (classifier (other, "Relu"), 13), "does not work");
@@ -74,6 +74,17 @@ test_lies (void)
   put_part (g, 1, node ("Relu", "late", "ghost", "seen"));
   put_part (g, 12, port ("seen", 1, good_dims));
   expect (model (g, 13), "“ghost”");
+
+  /* A value that is made from itself, and one that is an input. */
+  for (guint i = 0; i < 2; i++)
+    {
+      g = single (node ("Conv", "conv", "x w a", "y"));
+      put_part (g, 5, tensor ("w", 4, filter, 144, 0));
+      put_part (g, 1, node ("Transpose", "first", "z", i == 0 ? "a" : "b"));
+      put_part (g, 1, node ("Transpose", "second", "a", "a"));
+      put_part (g, 11, port (i == 0 ? "z" : "a", 1, filter));
+      expect (model (g, 16), "“a” is made twice, the second time by a node Transpose");
+    }
 
   /* A graph in a graph in a graph … */
   g = g_byte_array_new ();

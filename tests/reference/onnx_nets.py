@@ -214,17 +214,19 @@ class Twice(nn.Module):
 
 
 class Fresh(nn.Module):
-    """Biases of zeros, as they begin, and a buffer with a name that a private attribute has."""
+    """Biases of zeros, as they begin, also of a layer that is called twice, and a buffer with a name that a private attribute has."""
 
     def __init__(self):
         super().__init__()
         self.conv, self.up, self.head = nn.Conv2d(3, 4, 3), nn.ConvTranspose2d(4, 6, 2, groups=2), nn.Linear(6, 5)
+        self.again = nn.Conv2d(4, 4, 1)
         self.register_buffer("_means", torch.tensor([[[0.5]], [[0.25]], [[0.75]]]))
-        for layer in (self.conv, self.up, self.head):
+        for layer in (self.conv, self.up, self.head, self.again):
             nn.init.zeros_(layer.bias)
 
     def forward(self, x):
-        return self.head(self.up(self.conv(x - self._means).relu()).mean((2, 3)))
+        x = self.again(self.again(self.conv(x - self._means).relu()).relu())
+        return self.head(self.up(x.relu()).mean((2, 3)))
 
 
 class Translator(nn.Module):
