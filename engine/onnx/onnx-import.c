@@ -212,13 +212,14 @@ map_node (OnnxImport *all, const Onnx__NodeProto *node)
 
 /* ---- inputs and outputs ------------------------------------------------------- */
 
-/* "batch" is B and "sequence" is T if these letters are free; then any letter. */
+/* "batch" is B, as is a first size without a name ("x.0"), and "sequence" is T if these letters are free; then any
+ * letter. */
 static gboolean
 symbol_of (OnnxImport *all, const char *name, LoomDim *dim)
 {
   g_autofree char *lower = g_ascii_strdown (name, -1);
-  char wanted = strstr (lower, "batch") != NULL || g_str_equal (lower, "n")       ? 'B'
-                : strstr (lower, "seq") != NULL || strstr (lower, "time") != NULL ? 'T'
+  char wanted = strstr (lower, "batch") != NULL || g_str_equal (lower, "n") || g_str_has_suffix (lower, ".0") ? 'B'
+                : strstr (lower, "seq") != NULL || strstr (lower, "time") != NULL                             ? 'T'
                                                                                   : g_ascii_toupper (*name);
   int free_at = -1;
 

@@ -384,6 +384,16 @@ test_folded_norm (void)
   g_assert_true (g_str_has_prefix (read->notes->pdata[0], "The exporter folded 1 batch norm "));
 }
 
+/* A first size without a name is the batch. */
+static void
+test_unnamed_batch (void)
+{
+  g_autoptr (LoomOnnx) read = read_model ("sklearn-logistic");
+  const LoomOnnxPort *port = read->inputs->pdata[0];
+
+  g_assert_true (loom_dim_equal (port->type.shape.dim[0], loom_dim_symbol ('B')));
+}
+
 /* Weights that a model stores as integers are said to be floats. */
 static void
 test_dequantized (void)
@@ -505,6 +515,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/onnx-exports/recurrent", test_recurrent);
   g_test_add_func ("/onnx-exports/fresh", test_fresh);
   g_test_add_func ("/onnx-exports/twice", test_twice);
+  g_test_add_func ("/onnx-exports/unnamed-batch", test_unnamed_batch);
   g_test_add_func ("/onnx-exports/dequantized", test_dequantized);
   g_test_add_func ("/onnx-exports/folded-norm", test_folded_norm);
   g_test_add_func ("/onnx-exports/tied", test_tied);
