@@ -100,6 +100,18 @@ loom_file_map (const char *path, GError **error)
   return file;
 }
 
+char *
+loom_file_of_set (const char *path, const char **name)
+{
+  const char *mark = strrchr (path, '#'), *folder = strrchr (path, '/');
+  g_autofree char *file
+      = mark != NULL && mark > (folder != NULL ? folder + 1 : path) ? g_strndup (path, (gsize)(mark - path)) : NULL;
+  const gboolean has_name = file != NULL && !loom_path_exists (path) && loom_path_exists (file);
+
+  *name = has_name ? mark + 1 : NULL;
+  return has_name ? g_steal_pointer (&file) : g_strdup (path);
+}
+
 gboolean
 loom_file_refuse (const char *path, GError **error, const char *format, ...)
 {

@@ -15,5 +15,9 @@ LoomErrorCode loom_file_error_code (const GError *error);
  * clearer than the system's. */
 GMappedFile *loom_file_map (const char *path, GError **error);
 
+/* FILE of the path FILE#NAME, which chooses one of the sets of weights in a file; *name: NAME. Other paths are returned
+ * as they are, with NULL: the path of an existing file, and one whose FILE does not exist. (transfer full) */
+char *loom_file_of_set (const char *path, const char **name);
+
 /* FALSE with the DATA error "“PATH” …." */
 gboolean loom_file_refuse (const char *path, GError **error, const char *format, ...) G_GNUC_PRINTF (3, 4);

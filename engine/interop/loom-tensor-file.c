@@ -263,27 +263,26 @@ loom_tensor_file_open (const char *path, GError **error)
   g_autoptr (LoomTensorFile) self = NULL;
   g_autoptr (GMappedFile) mapped = NULL;
   g_autoptr (GBytes) bytes = NULL;
-  g_autofree char *before = NULL;
-  const char *member;
+  g_autofree char *file = NULL;
+  const char *name;
 
   g_return_val_if_fail (path != NULL, NULL);
 
-  member = strrchr (path, '#');
-  if (member != NULL && !loom_path_exists (path))
-    path = before = g_strndup (path, (gsize)(member++ - path));
-  else
-    member = NULL;
-
-  if (g_str_has_suffix (path, ".json") || loom_path_is_folder (path))
+  file = loom_file_of_set (path, &name);
+  if (g_str_has_suffix (file, ".json") || loom_path_is_folder (file))
     {
-      self = tensor_file_new (path);
-      return read_shards (self, path, error) ? g_steal_pointer (&self) : NULL;
+      if (name != NULL)
+        return loom_refuse_null (error, LOOM_ERROR_DATA,
+                                 "“%s” names a set of weights, but “%s” is %s, which has no sets.", path, file,
+                                 loom_path_is_folder (file) ? "a folder" : "an index of files");
+      self = tensor_file_new (file);
+      return read_shards (self, file, error) ? g_steal_pointer (&self) : NULL;
     }
-  mapped = loom_file_map (path, error);
+  mapped = loom_file_map (file, error);
   if (mapped == NULL)
     return NULL;
   bytes = g_mapped_file_get_bytes (mapped);
-  return open_bytes (bytes, path, member, error);
+  return open_bytes (bytes, file, name, error);
 }
 
 /* ---- tensors ------------------------------------------------------------------- */

@@ -10,8 +10,8 @@
 
 typedef struct _LoomTensorFile LoomTensorFile;
 
-/* path: of a checkpoint with several sets of weights also FILE#MEMBER, "last.pth#state_dict_ema". Errors: IO if the
- * file cannot be read, DATA if it is damaged or of a format that is not read. */
+/* path: of a checkpoint with several sets of weights also FILE#NAME, "last.pth#state_dict_ema"; see loom_file_of_set().
+ * Errors: IO if the file cannot be read, DATA if it is damaged, of a format that is not read, or has no such set. */
 LoomTensorFile *loom_tensor_file_open (const char *path, GError **error);
 /* The same from memory, without indices of shards. path: for errors. */
 LoomTensorFile *loom_tensor_file_open_bytes (GBytes *bytes, const char *path, GError **error);

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/core/loom-refuse.h"
+
 /* What follows the path of the layer in the names of the direction, of the length, and of their product. */
 static const struct
 {
@@ -76,10 +78,14 @@ join_entry (LoomTensorFile *self, TensorEntry *entry, const char *const *names, 
       if (length == NULL || find_entry (self, path, forms[k].product) != NULL || !is_among (product, names, n)
           || !fits (entry, length))
         continue;
+      const gpointer at = g_hash_table_lookup (self->by_name, entry->name);
       self->entries->pdata[GPOINTER_TO_UINT (g_hash_table_lookup (self->by_name, length->name)) - 1] = NULL;
+      g_hash_table_remove (self->by_name, length->name);
+      g_hash_table_remove (self->by_name, entry->name);
       entry->length = length;
       g_free (entry->name);
       entry->name = g_steal_pointer (&product);
+      g_hash_table_insert (self->by_name, entry->name, at);
       return TRUE;
     }
   return FALSE;
@@ -115,9 +121,14 @@ LoomTensor *
 tensor_of_norm (const LoomTensor *direction, const LoomTensor *length, GError **error)
 {
   g_autoptr (LoomTensor) y = loom_tensor_new (LOOM_F32, direction->rank, direction->dim, error);
-  g_autofree double *sum = g_new0 (double, MAX (length->count, 1));
+  g_autofree double *sum = g_try_new0 (double, MAX (length->count, 1));
 
-  for (int pass = 0; y != NULL && pass < 2; pass++)
+  if (y == NULL)
+    return NULL;
+  if (sum == NULL)
+    return loom_refuse_null (error, LOOM_ERROR_OUT_OF_MEMORY,
+                             "A weight of weight_norm needs more memory than there is.");
+  for (int pass = 0; pass < 2; pass++)
     for (gint64 i = 0; i < y->count; i++)
       {
         const double v = loom_tensor_get (direction, i);

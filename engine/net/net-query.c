@@ -2,6 +2,8 @@
  * target. */
 #include "engine/net/net-private.h"
 
+#include "engine/core/loom-file.h"
+
 #include <inttypes.h>
 
 int
@@ -253,7 +255,10 @@ each_outside (const LoomNet *net, const LoomGraph *graph, const char *file,
   for (guint i = 0; train != NULL && i < G_N_ELEMENTS (files); i++)
     {
       const char *begun = loom_element_get (train, files[i]);
-      g_autofree char *path = begun != NULL && *begun != '\0' ? loom_path_outside (begun, from, own) : NULL;
+      const char *set;
+      g_autofree char *begun_at = begun != NULL && *begun != '\0' ? g_canonicalize_filename (begun, from) : NULL;
+      g_autofree char *read = begun_at != NULL ? loom_file_of_set (begun_at, &set) : NULL;
+      g_autofree char *path = read != NULL ? loom_path_outside (read, from, own) : NULL;
 
       if (path != NULL)
         call (loom_element_line (train), NULL, files[i], path, data);

@@ -158,6 +158,34 @@ test_older (void)
   g_assert_cmpstr (loom_tensor_file_unread (file, (guint)loom_tensor_file_find (file, "quantised")), ==, "qtensor");
 }
 
+static void
+write_shard (const char *folder, const char *name, const char *tensor, double value)
+{
+  g_autofree char *path = g_build_filename (folder, name, NULL);
+  g_autoptr (GPtrArray) tensors = loom_named_tensors_new ();
+  const gint64 dim = 2;
+  g_autoptr (LoomTensor) t = loom_tensor_new (LOOM_F32, 1, &dim, NULL);
+
+  loom_tensor_set (t, 1, value);
+  g_ptr_array_add (tensors, loom_named_tensor_new (tensor, t));
+  g_assert_true (loom_safetensors_save (path, tensors, NULL, NULL));
+}
+
+static void
+remove_all (const char *folder)
+{
+  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
+  const char *name;
+
+  while ((name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *path = g_build_filename (folder, name, NULL);
+
+      g_unlink (path);
+    }
+  g_rmdir (folder);
+}
+
 /* A checkpoint with several sets of weights: which one is taken is said, and another one can be chosen. */
 static void
 test_members (void)
@@ -186,6 +214,26 @@ test_members (void)
   g_autofree char *none = path_of ("members.pth#none"), *other = path_of ("net.safetensors#ema");
   assert_refused (none, "members.pth” has no weights in “none”, but in “ema”, “state_dict”, “best”");
   assert_refused (other, "net.safetensors” has no weights in “ema”");
+
+  /* A folder and an index have one set; '#' in the name of a folder chooses none. */
+  g_autofree char *folder = g_dir_make_tmp ("loom-members-XXXXXX", NULL), *of_folder = g_strconcat (folder, "#2", NULL);
+  g_autofree char *index = g_build_filename (folder, "m.safetensors.index.json", NULL),
+                  *of_index = g_strconcat (index, "#ema", NULL);
+  g_autofree char *absent = g_strconcat (folder, "#2/none.pth", NULL), *named = g_strconcat (absent, "#ema", NULL);
+  write_shard (folder, "model.safetensors", "weight", 1);
+  assert_refused (of_folder, "#2” names a set of weights, but “");
+  g_assert_true (g_file_set_contents (index, "{}", -1, NULL));
+  assert_refused (of_index, "is an index of files, which has no sets.");
+  const char *const paths[] = { absent, named };
+  for (guint i = 0; i < G_N_ELEMENTS (paths); i++)
+    {
+      g_autoptr (GError) error = NULL;
+
+      g_assert_null (loom_tensor_file_open (paths[i], &error));
+      g_assert_error (error, LOOM_ERROR, LOOM_ERROR_IO);
+      g_assert_nonnull (strstr (error->message, paths[i]));
+    }
+  remove_all (folder);
 }
 
 /* The weights of weight_norm, which are a direction and a length, for a graph that has their product; and one with
@@ -215,6 +263,28 @@ test_normed (void)
       for (gint64 k = 0; k < a->count; k++)
         g_assert_cmpfloat_with_epsilon (loom_tensor_get (a, k), loom_tensor_get (b, k), 1e-6);
     }
+  /* A layer with both forms has one weight, that of the first one in the file. */
+  static const char *const forms[]
+      = { "a.weight_v", "a.weight_g", "a.parametrizations.weight.original1", "a.parametrizations.weight.original0" },
+      *const product[] = { "a.weight" };
+  g_autofree char *folder = g_dir_make_tmp ("loom-norms-XXXXXX", NULL),
+                  *path = g_build_filename (folder, "both.safetensors", NULL);
+  g_autoptr (GPtrArray) tensors = loom_named_tensors_new ();
+  for (guint i = 0; i < G_N_ELEMENTS (forms); i++)
+    {
+      g_autoptr (LoomTensor) t = loom_tensor_new (LOOM_F32, 1, &(const gint64){ 1 }, NULL);
+
+      loom_tensor_set (t, 0, i + 1);
+      g_ptr_array_add (tensors, loom_named_tensor_new (forms[i], t));
+    }
+  g_assert_true (loom_safetensors_save (path, tensors, NULL, NULL));
+  g_autoptr (LoomTensorFile) both = loom_tensor_file_open (path, NULL);
+  g_assert_cmpuint (loom_tensor_file_join_norms (both, product, 1), ==, 1);
+  g_assert_cmpuint (loom_tensor_file_count (both), ==, 3);
+  g_autoptr (LoomTensor) weight = tensor_named (both, "a.weight");
+  g_assert_cmpfloat (loom_tensor_get (weight, 0), ==, 4);
+  g_assert_cmpint (loom_tensor_file_find (both, "a.parametrizations.weight.original1"), ==, -1);
+  remove_all (folder);
   for (int rank = 1; rank <= 3; rank++)
     {
       LoomType type = { LOOM_F32, loom_shape (rank, (const gint64[]){ rank == 1 ? 3 : 1, rank == 2 ? 3 : 1, 3 }) };
@@ -283,34 +353,6 @@ test_keras (void)
 }
 
 /* ---- shards ----------------------------------------------------------------------- */
-
-static void
-write_shard (const char *folder, const char *name, const char *tensor, double value)
-{
-  g_autofree char *path = g_build_filename (folder, name, NULL);
-  g_autoptr (GPtrArray) tensors = loom_named_tensors_new ();
-  const gint64 dim = 2;
-  g_autoptr (LoomTensor) t = loom_tensor_new (LOOM_F32, 1, &dim, NULL);
-
-  loom_tensor_set (t, 1, value);
-  g_ptr_array_add (tensors, loom_named_tensor_new (tensor, t));
-  g_assert_true (loom_safetensors_save (path, tensors, NULL, NULL));
-}
-
-static void
-remove_all (const char *folder)
-{
-  g_autoptr (GDir) dir = g_dir_open (folder, 0, NULL);
-  const char *name;
-
-  while ((name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = g_build_filename (folder, name, NULL);
-
-      g_unlink (path);
-    }
-  g_rmdir (folder);
-}
 
 static void
 test_shards (void)
