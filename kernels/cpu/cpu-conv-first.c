@@ -163,12 +163,10 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const
   First *self;
 
   if (!loom_conv_pooled_fits (spec) || spec->n_in > LOOM_CONV_RESIDUAL
-      || (a->pooled
-          && (lanes != 16 || y->dim[1] % lanes != 0 || loom_conv_indices (spec)->layout != LOOM_LAYOUT_NHWC))
-      || !cpu_all_f32 (spec)
-      || x->dim[1] != 1 || a->groups != 1 || (R != 3 && R != 5) || w->dim[3] != R || a->stride[0] != 1
-      || a->stride[1] != 1 || a->dilation[0] != 1 || a->dilation[1] != 1 || y->layout != LOOM_LAYOUT_NHWC
-      || w->layout != LOOM_LAYOUT_PLAIN
+      || (a->pooled && (lanes != 16 || y->dim[1] % lanes != 0 || loom_conv_indices (spec)->layout != LOOM_LAYOUT_NHWC))
+      || !cpu_all_f32 (spec) || x->dim[1] != 1 || a->groups != 1 || (R != 3 && R != 5) || w->dim[3] != R
+      || a->stride[0] != 1 || a->stride[1] != 1 || a->dilation[0] != 1 || a->dilation[1] != 1
+      || y->layout != LOOM_LAYOUT_NHWC || w->layout != LOOM_LAYOUT_PLAIN
       || !takes_channels (y->dim[1], lanes, work == work_forward ? MOST_FORWARD : MOST_BACKWARD)
       || loom_desc_count (y) == 0)
     return LOOM_STATUS_UNSUPPORTED;
@@ -200,10 +198,10 @@ create (LoomDevice *device, const LoomKernelSpec *spec, size_t attrs_size, const
 static void
 add_scratch (First *self, int64_t sums)
 {
-  self->k.base.scratch_bytes = (size_t)(sums * self->blocks * (self->R * self->R + 1) * self->lanes
-                                        + self->chunks * self->frame)
-                                   * sizeof (float)
-                               + 64;
+  self->k.base.scratch_bytes
+      = (size_t)(sums * self->blocks * (self->R * self->R + 1) * self->lanes + self->chunks * self->frame)
+            * sizeof (float)
+        + 64;
 }
 
 LoomStatus

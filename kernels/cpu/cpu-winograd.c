@@ -336,7 +336,8 @@ is_profitable (const LoomTensorDesc *x, const LoomTensorDesc *y, bool is_fixed)
   int step = ISA (cpu_winograd_step) (y);
   int64_t tiles = multiplications (y, step) / POSITIONS (step), pixels = y->dim[0] * y->dim[2] * y->dim[3];
 
-  return x->dim[1] >= 16 && y->dim[1] >= 16 && tiles >= (is_fixed ? 32 : 64) && tiles * POSITIONS (step) * 2 <= pixels * 9
+  return x->dim[1] >= 16 && y->dim[1] >= 16 && tiles >= (is_fixed ? 32 : 64)
+         && tiles * POSITIONS (step) * 2 <= pixels * 9
          && x->dim[1] * y->dim[1] * POSITIONS (step) * (int64_t)sizeof (float) <= FILTERS_MAX;
 }
 

@@ -281,7 +281,9 @@ pooled_conv_samples (GPtrArray *all)
                                         .dilation = { 1, 1 },
                                         .groups = 1,
                                         .has_bias = mode & 1,
-                                        .act = mode & 2 ? LOOM_SCALAR_RELU : mode == 4 ? LOOM_SCALAR_GELU : LOOM_SCALAR_ID,
+                                        .act = mode & 2    ? LOOM_SCALAR_RELU
+                                               : mode == 4 ? LOOM_SCALAR_GELU
+                                                           : LOOM_SCALAR_ID,
                                         .pooled = true };
         Sample *s;
 

@@ -356,8 +356,9 @@ test_pooled (void)
           if (pass == 0)
             s.fill[2] = pooled_fills[f].bias;
           if (pass == 0)
-            check_pooled_forward (&cpu, &s, pooled_fills[f].data.kind == FILL_ZEROS
-                                               || (pooled_fills[f].data.kind == FILL_TIES && pooled[i].h == 2));
+            check_pooled_forward (&cpu, &s,
+                                  pooled_fills[f].data.kind == FILL_ZEROS
+                                      || (pooled_fills[f].data.kind == FILL_TIES && pooled[i].h == 2));
           else
             check_pooled_backward (&cpu, &s, pass);
         }
