@@ -8,7 +8,6 @@
 
 #include "kernels/optim.h"
 
-#include <float.h>
 #include <string.h>
 #ifdef __AVX512F__
 #include <immintrin.h>
@@ -106,21 +105,28 @@ work_sgd (CpuKernel *k, void *const *b, LoomMessage *message)
 typedef float V __attribute__ ((vector_size (64)));
 
 /* adam_f of 16 elements, within three units in the last place. The processor's square root and division take longer
- * than all other operations of the step together; here Newton's method improves approximations of 14 bits. A `second`
- * of 0 or infinity has no finite approximation. */
+ * than all other operations of the step together; here Newton's method improves approximations of 14 bits, of values
+ * that are not denormal, since denormals are flushed. Its result is NaN if a root or a quotient is 0 or infinite; the
+ * processor's operations compute those elements. */
 static inline V
 adam_vector (V p, V mean, V second, const float *c)
 {
-  const __m512 least = _mm512_set1_ps (FLT_MIN), most = _mm512_set1_ps (FLT_MAX);
-  const V square = (V)_mm512_min_ps (most, _mm512_max_ps (least, (__m512)second));
-  V root = (V)_mm512_rsqrt14_ps ((__m512)square), below, factor, step;
+  const V inverse = (V)_mm512_rsqrt14_ps ((__m512)second);
+  V root = second * inverse, below, factor, step;
+  __mmask16 is_nan;
 
-  root = square * (root * (1.5f - 0.5f * square * root * root));
+  root *= 1.5f - 0.5f * root * inverse;
   below = root * c[3] + c[4];
   factor = (V)_mm512_rcp14_ps ((__m512)below);
   mean *= c[0];
   step = mean * factor;
   step += factor * (mean - below * step);
+  is_nan = _mm512_cmp_ps_mask ((__m512)step, (__m512)step, _CMP_UNORD_Q);
+  if (__builtin_expect (is_nan != 0, 0))
+    {
+      below = (V)_mm512_sqrt_ps ((__m512)second) * c[3] + c[4];
+      step = (V)_mm512_mask_div_ps ((__m512)step, is_nan, (__m512)mean, (__m512)below);
+    }
   return p - step;
 }
 

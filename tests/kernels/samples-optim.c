@@ -4,6 +4,8 @@
 
 #include "kernels/optim.h"
 
+#include <math.h>
+
 static const char *const shapes[] = { "5", "33,7", "0", "20000" };
 
 static void
@@ -74,6 +76,41 @@ optimiser_sample (GPtrArray *all, const char *primitive, int variant, int step, 
   sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, step);
 }
 
+/* Second moments of which a square root or a quotient may be inexact: 0, numbers whose half is denormal, very small and
+ * infinite ones, and NaN. Means are integers, also 0, or so large that only an infinite root gives no step. */
+static void
+adam_edge_samples (GPtrArray *all)
+{
+  static const double seconds[] = { 0, 1.5e-38, 1e-30, INFINITY, NAN };
+
+  for (int v = 0; v < 4 * (int)G_N_ELEMENTS (seconds); v++)
+    {
+      const double second = seconds[v / 4], eps = v & 1 ? 1e-6 : 0;
+      const int lists = v & 2 ? 5 : 4;
+      const double scalars[] = { 0.05, 0.875, 0.9375, eps, 0, 1, 1 };
+      Sample *s = sample_add (all, "adam_step", 1e-5, "second %g eps %g lists %d", second, eps, lists);
+
+      SAMPLE_ATTRS (s, LoomAdamAttrs) = (LoomAdamAttrs){ .n = 1, .amsgrad = lists == 5 };
+      for (int l = 0; l < lists; l++)
+        if (l < 2)
+          sample_in (s, desc (F, "37"), l == 0 ? FILL_NORMAL : FILL_ZEROS, 0);
+        else if (l > 2 || isinf (second))
+          sample_in (s, desc (F, "37"), FILL_VALUE, l > 2 ? second : 1e19);
+        else
+          sample_in (s, desc (F, "37"), FILL_TIES, 0);
+      for (int l = 0; l < lists; l++)
+        if (l != 1)
+          {
+            s->alias[s->n_out] = l;
+            sample_out (s, desc (F, "37"));
+          }
+      s->in_place = s->n_out;
+      for (guint i = 0; i < G_N_ELEMENTS (scalars); i++)
+        sample_in (s, desc (F, ""), FILL_VALUE, scalars[i]);
+      sample_in (s, desc (LOOM_I64, ""), FILL_VALUE, 3);
+    }
+}
+
 /* Old weights in the gradients' memory, with statistics; and weights that are restored, or not. */
 static void
 logged_samples (GPtrArray *all)
@@ -115,6 +152,7 @@ static void
 optimiser_samples (GPtrArray *all)
 {
   logged_samples (all);
+  adam_edge_samples (all);
   for (int variant = 0; variant < 8; variant++)
     for (int step = 1; step <= 3; step += 2)
       for (int finite = 0; finite < 2; finite++)
