@@ -70,8 +70,7 @@ find_hardswish (PlanRewrite *r)
 
   return operand_beside (r->root, LOOM_SCALAR_DIV, 6) == product
          && operand_beside (producer_of (g, sum), LOOM_SCALAR_ADD, 3) == x
-         && graph_only_reader (g, gate, FALSE) == r->other
-         && become_activation (r, LOOM_SCALAR_HARDSWISH, x, product);
+         && graph_only_reader (g, gate, FALSE) == r->other && become_activation (r, LOOM_SCALAR_HARDSWISH, x, product);
 }
 
 const PlanPattern patterns_of_activations[] = {

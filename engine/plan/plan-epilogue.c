@@ -20,8 +20,8 @@ is_bias_shape (const LoomTensorDesc *d, gint64 n, int axis_from_end)
 }
 
 /* After a 16-bit float only activations that commute with rounding are fused, so that a product has the same bits with
- * its activation and without: the backward pass may recompute it without. SiLU and hard swish of a product, in the gated
- * layers of language models, are better computed in one pass with the gate. */
+ * its activation and without: the backward pass may recompute it without. SiLU and hard swish of a product, in the
+ * gated layers of language models, are better computed in one pass with the gate. */
 static gboolean
 is_epilogue_activation (LoomScalarOp op, LoomDType dtype, gboolean of_product)
 {
@@ -144,8 +144,7 @@ fuse_residual (PlanRewrite *r)
       || !graph_is_ready (r->g, residual, r->root))
     return FALSE;
   for (guint i = 0; i < G_N_ELEMENTS (same); i++)
-    if (graph_value (r->g, same[i])->desc.dtype != d->dtype
-        || !plan_same_dims (&graph_value (r->g, same[i])->desc, d))
+    if (graph_value (r->g, same[i])->desc.dtype != d->dtype || !plan_same_dims (&graph_value (r->g, same[i])->desc, d))
       return FALSE;
   rewrite_set_in (r, LOOM_CONV_RESIDUAL, residual);
   rewrite_set_out (r, 0, y);

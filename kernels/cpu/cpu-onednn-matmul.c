@@ -77,7 +77,8 @@ build (Onednn *self, const LoomKernelSpec *spec)
     return false;
   attr = onednn_attr ();
   self->act = a->act;
-  pd = y->dtype == LOOM_F32 || onednn_fuse (attr, false, &self->act) ? onednn_matmul (amd, any_bmd, cmd, ymd, attr) : NULL;
+  pd = y->dtype == LOOM_F32 || onednn_fuse (attr, false, &self->act) ? onednn_matmul (amd, any_bmd, cmd, ymd, attr)
+                                                                     : NULL;
   dnnl_primitive_attr_destroy (attr);
   if (pd == NULL)
     return false;

@@ -2,9 +2,9 @@
  * `gradloom predict` does.
  *
  * usage: bench-infer GRAPH WEIGHTS.safetensors X.npy THREADS
- * standard input: "run N" → "seconds S", of N predictions for the batch X; "save FILE.npy" → "saved"; "limit" → "products
- * P rate R", the operations of a prediction's products and convolutions (direct), and those a second that a product of
- * 1024 x 1024 matrices reaches */
+ * standard input: "run N" → "seconds S", of N predictions for the batch X; "save FILE.npy" → "saved"; "limit" →
+ * "products P rate R", the operations of a prediction's products and convolutions (direct), and those a second that a
+ * product of 1024 x 1024 matrices reaches */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

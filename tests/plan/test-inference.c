@@ -70,8 +70,8 @@ hardswish (LoomProgram *p, LoomValue x, double c)
   return loom_binary (p, LOOM_SCALAR_DIV, loom_binary (p, LOOM_SCALAR_MUL, x, y), loom_const (p, LOOM_F32, c));
 }
 
-/* Convolutions of an image x [4,4,8,8], the second of each channel, with activations after them, and a residual sum; the
- * third activation is nearly hard swish, and a part of the last is read elsewhere. */
+/* Convolutions of an image x [4,4,8,8], the second of each channel, with activations after them, and a residual sum;
+ * the third activation is nearly hard swish, and a part of the last is read elsewhere. */
 static LoomProgram *
 activations (void)
 {
