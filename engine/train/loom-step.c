@@ -5,6 +5,7 @@
 #include "engine/train/loom-step.h"
 
 #include "engine/core/loom-refuse.h"
+#include "engine/net/loom-net-since.h"
 #include "engine/program/loom-optimizer.h"
 #include "engine/program/loom-slot-names.h"
 #include "engine/train/loom-driver.h"
@@ -379,18 +380,29 @@ wanted_of (const LoomTrainSpec *spec, guint *n)
   return wanted;
 }
 
+/* The net of the spec for batches of this size. NULL: the graph has changed since the spec was read, which counts its
+ * nodes. */
+static LoomNet *
+bind_net (const LoomTrainSpec *spec, gint64 batch, LoomFaults *faults)
+{
+  LoomBinding binding = { 0 };
+
+  binding.value['B' - 'A'] = batch;
+  return loom_net_graph_version (spec->net) == loom_graph_version (spec->graph)
+             ? loom_net_bind (spec->net, spec->graph, &binding, faults)
+             : NULL;
+}
+
 char *
 loom_step_lone (const LoomTrainSpec *spec, gint64 batch)
 {
   LoomLowerOptions options = { .training = TRUE, .effects = TRUE };
-  LoomBinding binding = { 0 };
   g_autofree LoomNetSource *wanted = wanted_of (spec, &options.n_wanted);
 
   options.wanted = wanted;
-  binding.value['B' - 'A'] = batch;
   g_autoptr (LoomFaults) faults = loom_faults_new ();
-  g_autoptr (LoomNet) net = loom_net_bind (spec->net, spec->graph, &binding, faults);
-  int node = loom_net_find_untrainable (net, &options);
+  g_autoptr (LoomNet) net = bind_net (spec, batch, faults);
+  int node = net != NULL ? loom_net_find_untrainable (net, &options) : -1;
   return node < 0 ? NULL : g_strdup (loom_net_node (net, (guint)node)->path);
 }
 
@@ -399,14 +411,15 @@ loom_step_new (const LoomTrainSpec *spec, gint64 batch, gboolean training, GErro
 {
   g_autoptr (LoomStep) step = g_new0 (LoomStep, 1);
   g_autoptr (LoomFaults) faults = loom_faults_new ();
-  LoomBinding binding = { 0 };
   guint n_wanted;
   g_autofree LoomNetSource *wanted = wanted_of (spec, &n_wanted);
   g_autofree LoomValue *value = g_new0 (LoomValue, n_wanted);
 
   step->batch = batch;
-  binding.value['B' - 'A'] = batch;
-  step->net = loom_net_bind (spec->net, spec->graph, &binding, faults);
+  step->net = bind_net (spec, batch, faults);
+  if (step->net == NULL)
+    return loom_refuse_null (error, LOOM_ERROR_USAGE,
+                             "The graph has changed since its recipe was read. Read the recipe again.");
   if (!loom_faults_to_error (faults, NULL, error))
     return NULL;
 

@@ -21,7 +21,7 @@ typedef struct
   guint *metric_size;   /* number of its statistics */
 } LoomStep;
 
-/* Builds the step of the graph from which the spec was read, and which has not changed since. Program outputs are
+/* Builds the step of the graph from which the spec was read; an error if it has changed since. Program outputs are
  * "loss" (rank 0), "metric.NAME" for each of the spec's metrics (statistics of the batch), and for training "finite"
  * and "grad_norm". Training commits no values that are not finite: parameters by the optimiser's own rule, running
  * statistics by a selection here. If the spec accumulates, the program only accumulates gradients (see
@@ -38,7 +38,7 @@ int loom_step_microbatches (const LoomTrainSpec *spec, gint64 batch, int replica
  * (loom-stages.h), and errors are those of loom_program_pipeline(). */
 gboolean loom_step_divide (LoomStep *step, const LoomTrainSpec *spec, const LoomMesh *mesh, GError **error);
 /* The path of a node that cannot be trained with a batch of this size (a norm with one value per channel), for which
- * loom_step_new() refuses to train, unless the spec has no epochs. NULL: none. (transfer full) */
+ * loom_step_new() refuses to train, unless the spec has no epochs. NULL: none, or the graph has changed. (transfer full) */
 char *loom_step_lone (const LoomTrainSpec *spec, gint64 batch);
 /* Makes an evaluation's program read the moving averages of weights instead of the weights, if has() knows the
  * average's slot. */

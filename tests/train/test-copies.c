@@ -121,6 +121,26 @@ test_away (void)
   g_assert_cmpfloat (loom_net_copy_bytes (copies, FALSE), ==, 8 * 2 * 4 + 8 * 5 * 4);
 }
 
+/* A graph that was edited after its recipe was read has no step. */
+static void
+test_edited (void)
+{
+  g_autofree char *text = g_strconcat (HEAD, cases[0].body, TAIL, NULL);
+  g_autoptr (LoomFaults) faults = loom_faults_new ();
+  g_autoptr (GError) error = NULL;
+  g_autoptr (LoomGraph) graph = loom_graph_read_data (text, strlen (text), "copies", faults, NULL);
+  g_autoptr (LoomNet) net = loom_net_new (graph, NULL, faults);
+  g_autoptr (LoomTrainSpec) spec = loom_train_spec_new (graph, net, faults);
+  g_autoptr (LoomEdit) undo = NULL;
+  g_autofree char *lone = NULL;
+
+  undo = loom_graph_apply (graph, loom_edit_set (loom_graph_find_path (graph, "a", NULL), "out_features", "6"));
+  lone = loom_step_lone (spec, 1);
+  g_assert_cmpstr (lone, ==, NULL);
+  g_assert_null (loom_step_new (spec, 8, TRUE, &error));
+  g_assert_error (error, LOOM_ERROR, LOOM_ERROR_USAGE);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -131,5 +151,6 @@ TEST_FILE (argc, argv)
       g_test_add_data_func (path, &cases[i], test_forecast);
     }
   g_test_add_func ("/copies/away", test_away);
+  g_test_add_func ("/copies/edited", test_edited);
   return g_test_run ();
 }
