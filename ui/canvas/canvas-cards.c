@@ -338,8 +338,7 @@ make_nodes (CanvasCards *self, const StudioScene *scene, Row *now, const gboolea
       if (now[i].node == NULL)
         {
           now[i].node = studio_node_new (self->context, now[i].serial);
-          /* A screen reader is told of a first child, before which GTK counts none; a child that moves is not told of.
-           */
+          /* GTK notifies screen readers of a first child without counting its siblings, and not of one that moves. */
           gtk_widget_insert_after (GTK_WIDGET (now[i].node), self->parent, NULL);
           gtk_widget_insert_before (GTK_WIDGET (now[i].node), self->parent, next);
           g_signal_connect (now[i].node, "notify::has-focus", G_CALLBACK (focus_cb), self);
