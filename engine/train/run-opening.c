@@ -186,6 +186,9 @@ run_opening_do (const RunOpening *self, const LoomTrainerOptions *options, GErro
   if (self->folder->events_length == 0 && self->progress->step == 0
       && !initial_weights_load (self->model, self->notes, self->transfer, self->begins, error))
     return FALSE;
+  /* Evaluation before the run computes with these; several ranks must first agree. */
+  if (self->group->comm == NULL && !initial_weights_begin (self->model, self->begins, error))
+    return FALSE;
   if (options->branch != NULL)
     {
       g_array_set_size (self->begins, 0); /* the parent's state has all */

@@ -176,6 +176,12 @@ eval_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
   *(Eval *)data = (Eval){ e->loss, e->metric[0], 1 };
 }
 
+static void
+loss_cb (LoomTrainer *trainer, const LoomTrainerEval *e, gpointer data)
+{
+  *(double *)data = e->loss;
+}
+
 static gboolean
 stop_cb (gint64 done, gint64 all, gpointer data)
 {
@@ -486,6 +492,37 @@ test_sequences (void)
   g_assert_cmpfloat_with_epsilon (loom_evaluation_accuracy (e), 1. / 3, 1e-12);
 }
 
+/* Magnitudes of DoRA are the norms of the weights before the first step, so that nothing has changed. */
+static void
+test_before_run (void)
+{
+  static const char *const graphs[] = {
+    TRAIN_TEST_SPIRALS ("n=\"300\"", "8") "<train loss=\"loss\" optimizer=\"adam\" lr=\"0.01\" batch_size=\"32\" "
+                                          "epochs=\"0\" seed=\"3\"/></graph>",
+    TRAIN_TEST_SPIRALS ("n=\"300\"", "8\" lora_rank=\"2\" use_dora=\"true") "<train loss=\"loss\" optimizer=\"adam\" "
+                                                                            "lr=\"0.01\" batch_size=\"32\" "
+                                                                            "epochs=\"0\" seed=\"3\"/></graph>",
+  };
+  const LoomTrainerObserver observer = { .eval = loss_cb };
+  double loss[2] = { 0, 0 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (graphs); i++)
+    {
+      g_autoptr (LoomTrainer) trainer = train_test_new (graphs[i], (LoomTrainerOptions){ 0 });
+      g_autoptr (GError) error = NULL;
+      double before;
+
+      loom_trainer_set_observer (trainer, &observer, &loss[i]);
+      g_assert_true (loom_trainer_evaluate (trainer, "test", &error));
+      g_assert_no_error (error);
+      before = loss[i];
+      train_test_run (trainer);
+      g_assert_true (loom_trainer_evaluate (trainer, "test", &error));
+      g_assert_cmpfloat (loss[i], ==, before);
+    }
+  g_assert_cmpfloat_with_epsilon (loss[0], loss[1], 1e-6);
+}
+
 TEST_FILE (argc, argv)
 {
   g_test_init (&argc, &argv, NULL);
@@ -493,6 +530,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/evaluation/kinds", test_kinds);
   g_test_add_func ("/evaluation/balance", test_balance);
   g_test_add_func ("/evaluation/split", test_split);
+  g_test_add_func ("/evaluation/before-run", test_before_run);
   g_test_add_data_func ("/evaluation/several-inputs", "tree-recursion.xml", test_several_inputs);
   g_test_add_data_func ("/evaluation/decoder", "dates-attention.xml", test_several_inputs);
   g_test_add_func ("/evaluation/history", test_history);
