@@ -7,7 +7,7 @@
 
 /* The operand x of op (x, c), if that is what the instruction computes of a number c; else 0. */
 static guint
-operand_beside (const PlanNode *instr, LoomScalarOp op, double c)
+operand_with (const PlanNode *instr, LoomScalarOp op, double c)
 {
   const PlanStep *constant, *step;
 
@@ -65,11 +65,11 @@ find_hardswish (PlanRewrite *r)
   PlanGraph *g = r->g;
   const guint product = node_out (r->other, 0);
   const guint x = node_step (r->other, 0)->arg[0], gate = node_step (r->other, 0)->arg[1];
-  const guint above = operand_beside (producer_of (g, gate), LOOM_SCALAR_MIN, 6),
-              sum = operand_beside (producer_of (g, above), LOOM_SCALAR_MAX, 0);
+  const guint above = operand_with (producer_of (g, gate), LOOM_SCALAR_MIN, 6),
+              sum = operand_with (producer_of (g, above), LOOM_SCALAR_MAX, 0);
 
-  return operand_beside (r->root, LOOM_SCALAR_DIV, 6) == product
-         && operand_beside (producer_of (g, sum), LOOM_SCALAR_ADD, 3) == x
+  return operand_with (r->root, LOOM_SCALAR_DIV, 6) == product
+         && operand_with (producer_of (g, sum), LOOM_SCALAR_ADD, 3) == x
          && graph_only_reader (g, gate, FALSE) == r->other && become_activation (r, LOOM_SCALAR_HARDSWISH, x, product);
 }
 
