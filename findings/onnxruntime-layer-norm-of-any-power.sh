@@ -3,7 +3,7 @@
 #
 # One would guess that recognising a pattern includes its constants. The optimiser that makes LayerNormalization of
 # ReduceMean, Sub, Pow, ReduceMean, Add, Sqrt, Div, Mul and Add does not look at the exponent: it makes a square of a fourth
-# power, and results are off by more than 1. It does so even where the exponent is an input of the model: what is fed in no
+# power, and results are off by more than 1. It does so even where the exponent is an input of the model: its value no
 # longer counts. Its sister for norms without a mean (SimplifiedLayerNormalization) compares the exponent with 2 and leaves
 # other powers alone. Who meets it: networks with norms of a higher or a learned degree. Without optimisations, or with fewer
 # than "extended", the numbers are right.

@@ -3,7 +3,7 @@
 # where a simulation of a device's output follows a quantised layer.
 #
 # One would guess that optimising keeps the coarse grid: the model says that results are multiples of the second scale, and a
-# device behind it, or a table with 2^8 entries, relies on it. With its default options onnxruntime keeps one pair of
+# device after it, or a table with 2^8 entries, relies on it. With its default options onnxruntime keeps one pair of
 # QuantizeLinear and DequantizeLinear, with the finer scale of the two: after scales 0.1 and 0.5 results are -0.3, 0.2 and 0.7
 # where the model, and onnxruntime without optimisations, gives -0.5, 0 and 0.5. It happens at the basic level already, whose
 # description speaks of rewriting that keeps semantics.
