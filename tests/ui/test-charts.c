@@ -139,9 +139,9 @@ test_plot_axis (void)
   g_assert_cmpfloat (y1, <, 2); /* hidden points do not extend the range */
 }
 
-/* How many pixels of these rows a plot has drawn on that has this mark, or none. */
+/* How many pixels of these rows, left of a column, a plot has drawn on that has this mark, or none. */
 static guint
-drawn_pixels (StudioPlot *p, const char *mark, int from, int to)
+drawn_left (StudioPlot *p, const char *mark, int from, int to, int right)
 {
   PangoContext *context = studio_export_context_new ();
   StudioPlotStyle style = { .scale = 1 };
@@ -156,13 +156,34 @@ drawn_pixels (StudioPlot *p, const char *mark, int from, int to)
     {
       const guint32 *row
           = (const void *)(cairo_image_surface_get_data (surface) + y * cairo_image_surface_get_stride (surface));
-      for (int x = 0; x < 500; x++)
+      for (int x = 0; x < right; x++)
         drawn += row[x] != 0;
     }
   cairo_destroy (cr);
   cairo_surface_destroy (surface);
   g_object_unref (context);
   return drawn;
+}
+
+static guint
+drawn_pixels (StudioPlot *p, const char *mark, int from, int to)
+{
+  return drawn_left (p, mark, from, to, 500);
+}
+
+/* A label that is as wide as the chart covers no number of the axis. */
+static void
+test_plot_long_mark (void)
+{
+  static const char mark[] = "a mark whose label is nearly as long as the whole chart is wide, and longer than a half";
+  g_autoptr (StudioPlot) p = studio_plot_new ("accuracy");
+  g_autoptr (LoomSeries) s = loom_series_new (LOOM_SERIES_MOST);
+
+  for (int i = 1; i <= 40; i++)
+    loom_series_append (s, i, 1000 + i);
+  studio_plot_add_curve (p, "train", STUDIO_PLOT_CURVE_TRAIN, s);
+  g_assert_cmpuint (drawn_left (p, mark, 27, 200, 20), ==, drawn_left (p, "", 27, 200, 20));
+  g_assert_cmpuint (drawn_pixels (p, mark, 27, 200), !=, drawn_pixels (p, "", 27, 200));
 }
 
 /* The label of a mark is at the top, or at the bottom if a curve crosses it there. */
@@ -204,6 +225,12 @@ test_plot_words (void)
   studio_plot_add_curve (p, "validation", STUDIO_PLOT_CURVE_VALIDATION, val);
   g_autofree char *csv = studio_plot_to_csv (p);
   g_assert_cmpstr (csv, ==, "step,loss train,loss validation\n839,0.5,\n840,0.41199999999999998,0.25\n841,,\n");
+  /* The own run comes before others, and so does its test data. */
+  studio_plot_clear (p);
+  studio_plot_add_curve (p, "other", STUDIO_PLOT_CURVE_RANK, s);
+  studio_plot_add_curve (p, "train", STUDIO_PLOT_CURVE_TRAIN, s);
+  g_autofree char *own = studio_plot_describe_at (p, 839);
+  g_assert_cmpstr (own, ==, "step 839 · train 0.500 · other 0.500");
 }
 
 /* The trend is that of the second half, whatever came before. */
@@ -395,6 +422,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/charts/plot/columns", test_plot_columns);
   g_test_add_func ("/charts/plot/axis", test_plot_axis);
   g_test_add_func ("/charts/plot/mark", test_plot_mark);
+  g_test_add_func ("/charts/plot/long-mark", test_plot_long_mark);
   g_test_add_func ("/charts/plot/words", test_plot_words);
   g_test_add_func ("/charts/plot/trends", test_trends);
   g_test_add_func ("/charts/plot/crossing", test_crossing);

@@ -357,7 +357,7 @@ draw_labels (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Stud
     }
   for (guint k = shown; k > 0; k--)
     {
-      double most = k == shown ? f->bottom : at[order[k]] - line;
+      double most = k == shown ? f->bottom - 5 * style->scale : at[order[k]] - line;
       at[order[k - 1]] = MIN (at[order[k - 1]], most);
       const StudioPlotCurve *c = g_ptr_array_index (p->curves, order[k - 1]);
       if (c->style == STUDIO_PLOT_CURVE_PREVIOUS)
@@ -426,7 +426,7 @@ draw_marks (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studi
       double w = text_width (context, style->scale, m->label);
       gboolean left = x + 5 + w > f->right;
       /* Text that would overlap that of the mark before is moved one line down. */
-      double from = left ? x - 5 - w : x + 5;
+      double from = MAX (left ? x - 5 - w : x + 5, f->left + 2);
       row = from < taken ? row + 1 : 0;
       taken = MAX (taken, from + w + 5);
       /* At the bottom if a curve passes through the text at the top, and none does at the bottom. */
@@ -438,10 +438,11 @@ draw_marks (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studi
     }
 }
 
-/* A vertical line under the pointer with each curve's value there. */
+/* A vertical line under the pointer with each curve's value there. If they need more than the chart's width, the last
+ * ones are left out. */
 static void
 draw_hover (const StudioPlot *p, cairo_t *cr, PangoContext *context, const StudioPlotStyle *style, const Frame *f,
-            double hover_x)
+            double width, double hover_x)
 {
   if (hover_x < f->left || hover_x > f->right)
     return;
@@ -468,8 +469,14 @@ draw_hover (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studi
   cairo_move_to (cr, floor (hover_x) + 0.5, f->top);
   cairo_line_to (cr, floor (hover_x) + 0.5, f->bottom);
   cairo_stroke (cr);
-  double w = text_width (context, style->scale, text);
-  double tx = CLAMP (hover_x - w / 2, f->left, MAX (f->left, f->right - w));
+  g_autoptr (PangoLayout) layout = chart_text_layout (context, style->scale, FALSE, text);
+  int w, h;
+  pango_layout_set_ellipsize (layout, PANGO_ELLIPSIZE_END);
+  pango_layout_get_pixel_size (layout, &w, NULL);
+  if (w > width)
+    pango_layout_set_width (layout, (int)width * PANGO_SCALE);
+  pango_layout_get_pixel_size (layout, &w, &h);
+  double tx = w <= f->right - f->left ? CLAMP (hover_x - w / 2., f->left, f->right - w) : MIN (f->left, width - w);
   double y = f->bottom + 10 * style->scale;
   /* The text has the background of the axis numbers, which it covers. */
   if (style->dark)
@@ -479,7 +486,8 @@ draw_hover (const StudioPlot *p, cairo_t *cr, PangoContext *context, const Studi
   cairo_rectangle (cr, tx - 4, y - 8 * style->scale, w + 8, 16 * style->scale);
   cairo_fill (cr);
   set_ink (cr, style, 0.9);
-  draw_text (cr, context, style->scale, FALSE, text, tx, y, 0);
+  cairo_move_to (cr, floor (tx), floor (y - h / 2.));
+  pango_cairo_show_layout (cr, layout);
 }
 
 /* The number of points beyond the axis is next to the title, so that they do not seem to be missing. */
@@ -588,6 +596,6 @@ studio_plot_draw (const StudioPlot *p, cairo_t *cr, PangoContext *context, const
   draw_cut (p, cr, context, style, &f, width);
   draw_marks (p, cr, context, style, &f);
   draw_labels (p, cr, context, style, &f);
-  draw_hover (p, cr, context, style, &f, hover_x);
+  draw_hover (p, cr, context, style, &f, width, hover_x);
   return rectangles;
 }

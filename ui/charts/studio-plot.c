@@ -332,12 +332,16 @@ studio_plot_describe_at (const StudioPlot *p, double x)
 {
   g_autoptr (GString) text = g_string_new (NULL);
 
-  for (guint i = 0; i < p->curves->len; i++)
+  /* The run of the document before those with which it is compared. */
+  for (guint n = 0; n < 2 * p->curves->len; n++)
     {
-      const StudioPlotCurve *c = g_ptr_array_index (p->curves, i);
+      const StudioPlotCurve *c = g_ptr_array_index (p->curves, n % p->curves->len);
+      const gboolean is_own = c->style == STUDIO_PLOT_CURVE_TRAIN || c->style == STUDIO_PLOT_CURVE_VALIDATION;
       gsize k;
       double px, py;
 
+      if (is_own != (n < p->curves->len))
+        continue;
       if (!loom_series_nearest (c->series, x, &k))
         continue;
       loom_series_get (c->series, k, &px, &py);

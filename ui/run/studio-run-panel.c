@@ -65,8 +65,9 @@ fill_chart (StudioRunPanel *self, StudioChart *chart, int metric)
   studio_plot_clear (plot);
   gint64 total = studio_run_get_progress (self->run)->total_steps;
   plot->x_end = total > 0 ? (double)total : NAN;
+  /* The runs that the user chose may have the previous one among them. */
   LoomSeries *previous = studio_run_get_previous (self->run, metric);
-  if (previous != NULL)
+  if (previous != NULL && (metric >= 0 || self->overlays->curves->len == 0))
     studio_plot_add_curve (plot, N_ ("before"), STUDIO_PLOT_CURVE_PREVIOUS, previous);
   for (guint i = 0; metric < 0 && i < self->overlays->curves->len; i++)
     {
@@ -444,7 +445,8 @@ lr_cb (GtkEntry *entry, StudioRunPanel *self)
   else
     {
       gtk_widget_add_css_class (GTK_WIDGET (entry), "error");
-      studio_set_tooltip (GTK_WIDGET (entry), _ ("A learning rate is a number above 0, such as 0.01. Escape restores it."));
+      studio_set_tooltip (GTK_WIDGET (entry),
+                          _ ("A learning rate is a number above 0, such as 0.01. Escape restores it."));
       return;
     }
   g_free (self->rate_shown);
