@@ -6,7 +6,6 @@
 
 #include <math.h>
 
-
 /* Prints the generated test sentences next to their targets. */
 static int
 evaluate_writing (const Command *command, const LoomGraph *graph, const LoomPredictorOptions *options, int beam,
@@ -73,7 +72,7 @@ run_eval (const Command *command, int argc, char **argv)
   g_auto (EvalDetails) details = { 0 };
   const GOptionEntry entries[] = {
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Weights (default: the run's newest averages, else weights)",
-      "F.safetensors" },
+      "FILE[#NAME]" },
     { "partial", 0, 0, G_OPTION_ARG_NONE, &partial, "Allow weights that are missing or do not match", NULL },
     COMMAND_ADAPTER_OPTION (adapter),
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device", "D" },

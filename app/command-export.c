@@ -108,9 +108,11 @@ read_size (const char *text, LoomBinding *sizes)
 static gboolean
 is_same_file (const char *a, const char *b)
 {
+  const char *set;
+  g_autofree char *read = b != NULL ? loom_file_of_set (b, &set) : NULL;
   struct stat x, y;
 
-  return a != NULL && b != NULL && loom_os->stat (AT_FDCWD, a, &x, 0) == 0 && loom_os->stat (AT_FDCWD, b, &y, 0) == 0
+  return a != NULL && b != NULL && loom_os->stat (AT_FDCWD, a, &x, 0) == 0 && loom_os->stat (AT_FDCWD, read, &y, 0) == 0
          && x.st_dev == y.st_dev && x.st_ino == y.st_ino && S_ISREG (x.st_mode);
 }
 
@@ -223,7 +225,7 @@ run (const Command *command, int argc, char **argv)
       "The file to write (default: GRAPH with the target's suffix, here)", "FILE" },
     { "force", 0, 0, G_OPTION_ARG_NONE, &force, "Without -o, overwrite an existing file", NULL },
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &job.weights, "Weights (default: the run's newest, else initial values)",
-      "F.safetensors" },
+      "FILE[#NAME]" },
     COMMAND_ADAPTER_OPTION (job.adapter),
     { "partial", 0, 0, G_OPTION_ARG_NONE, &job.partial, "Allow weights that are missing or do not match", NULL },
     { "seed", 0, 0, G_OPTION_ARG_INT64, &job.seed, "Seed of initial values (default: that of <train>, else 0)", "N" },

@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 
-
 typedef struct
 {
   LoomPredictor *predictor;
@@ -115,7 +114,7 @@ run_generate (const Command *command, int argc, char **argv)
     { "stop", 0, 0, G_OPTION_ARG_STRING, &stop, "Stop before this text", "TEXT" },
     { "seed", 0, 0, G_OPTION_ARG_INT64, &seed, "Seed of sampling (0)", "N" },
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Weights (default: the run's newest averages, else weights)",
-      "F.safetensors" },
+      "FILE[#NAME]" },
     COMMAND_ADAPTER_OPTION (adapter),
     { "no-cache", 0, 0, G_OPTION_ARG_NONE, &no_cache, "Recompute all positions for each token, for comparison", NULL },
     { "device", 0, 0, G_OPTION_ARG_STRING, &device, "Device (default: cpu)", "D" },

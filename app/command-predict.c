@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
 #define MAX_FILE ((gsize)1 << 30)
 
 static void
@@ -212,7 +211,7 @@ run_predict (const Command *command, int argc, char **argv)
   int threads = 0, beam = 0;
   const GOptionEntry entries[] = {
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Weights (default: the run's newest averages, else weights)",
-      "F.safetensors" },
+      "FILE[#NAME]" },
     COMMAND_ADAPTER_OPTION (adapter),
     { "output", 0, 0, G_OPTION_ARG_STRING, &output,
       "The port to print (default: the prediction that the loss compares)", "NODE[.PORT]" },

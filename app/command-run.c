@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-
 static void
 port_file_free (PortFile *port_file)
 {
@@ -158,7 +157,7 @@ run_run (const Command *command, int argc, char **argv)
 {
   g_auto (Run) r = { .command = command, .seed = -1 };
   const GOptionEntry entries[] = {
-    { "weights", 0, 0, G_OPTION_ARG_FILENAME, &r.weights, "Weights; every name and shape must match", "F" },
+    { "weights", 0, 0, G_OPTION_ARG_FILENAME, &r.weights, "Weights; every name and shape must match", "FILE[#NAME]" },
     { "partial", 0, 0, G_OPTION_ARG_NONE, &r.partial, "Allow weights that are missing or do not match", NULL },
     { "in", 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &r.in,
       "Set the value of an output port, also inside the graph: a file, a number, or nested lists of numbers",

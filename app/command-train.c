@@ -381,7 +381,7 @@ run_train (const Command *command, int argc, char **argv)
     { "seed", 0, 0, G_OPTION_ARG_INT64, &seed, "Seed of weights, order of samples and dropout", "N" },
     { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &set, "Change one attribute of the graph", "NODE.PARAM=VALUE" },
     { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "Load initial weights that match, and list the others",
-      "F.safetensors" },
+      "FILE[#NAME]" },
     { "match", 0, 0, G_OPTION_ARG_STRING, &match, "Load only weights whose path matches: 'backbone.*,stem'",
       "PATTERN" },
     { "freeze", 0, 0, G_OPTION_ARG_STRING_ARRAY, &part.freeze,

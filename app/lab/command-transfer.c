@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-
 typedef struct
 {
   const char *weights, *head, *last;
@@ -236,7 +235,9 @@ check (const TransferOptions *o, int n, char **paths, GError **error)
           return FALSE;
         }
     }
-  if (loom_path_exists (o->weights))
+  const char *set;
+  g_autofree char *file = loom_file_of_set (o->weights, &set);
+  if (loom_path_exists (file))
     return TRUE;
   g_set_error (error, LOOM_ERROR, LOOM_ERROR_DATA, "There is no file “%s”.", o->weights);
   return FALSE;
@@ -268,7 +269,7 @@ run_transfer (const Command *command, int argc, char **argv)
   g_autofree char *weights = NULL, *head = NULL, *last = NULL, *samples = NULL, *lr = NULL;
   TransferOptions o = { .seed = -1, .lr = NAN };
   const GOptionEntry entries[] = {
-    { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "The other network's weights", "F.safetensors" },
+    { "weights", 0, 0, G_OPTION_ARG_FILENAME, &weights, "The other network's weights", "FILE[#NAME]" },
     { "head", 0, 0, G_OPTION_ARG_STRING, &head, "The new node, which is always trained", "NODE" },
     { "last", 0, 0, G_OPTION_ARG_STRING, &last, "The last block of the loaded weights: adds a column", "NODE" },
     { "samples", 0, 0, G_OPTION_ARG_STRING, &samples, "Numbers of training samples, one row each (100,all)", "N,…" },

@@ -6,6 +6,7 @@
  * No format runs code: of a pickle, objects that are no tensors are passed over, and nothing is imported or called. */
 #pragma once
 
+#include "engine/core/loom-file.h"
 #include "engine/core/loom-tensor.h"
 
 typedef struct _LoomTensorFile LoomTensorFile;

@@ -126,7 +126,7 @@ static const ArchRule rules[] = {
     { "gtk/", "gdk/", "adwaita", "cuda", "libxml/" },
     { "gtk_", "gdk_", "adw_", "gsk_", "cuda", NO_STEPS } },
   { "ui/document",
-    { "ui/scene/", "ui/layout/", "engine/fix/", "engine/loom.h" },
+    { "ui/scene/", "ui/layout/", "engine/fix/", "engine/core/loom-file.h", "engine/loom.h" },
     { NO_GUI_HEADERS, "cuda", "libxml/" },
     { NULL } },
   { "ui/charts", { "ui/scene/", "ui/drawing/", "engine/loom.h" }, { "cuda", "libxml/" }, { NULL } },

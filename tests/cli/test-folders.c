@@ -129,6 +129,13 @@ test_outside (void)
   cli_expect (0, warning, "check", "apart/g.xml");
   cli_write ("apart/w.xml", begun);
   cli_expect (0, "/w.st”, which is outside", "check", "apart/w.xml");
+  /* One set of the weights in a file. */
+  g_auto (GStrv) of_file = g_strsplit (begun, "../w.st", 2);
+  g_autofree char *of_set = g_strjoinv ("w.st#ema", of_file);
+  cli_write ("w.st", "");
+  cli_write ("apart/w.xml", of_set);
+  g_assert_cmpint (symlink ("../w.st", "apart/w.st"), ==, 0);
+  cli_expect (0, "/w.st”, which is outside", "check", "apart/w.xml");
   g_auto (CliResult) inside = cli ("check", "source/g.xml", NULL);
   g_assert_cmpstr (inside.err, ==, "");
   /* A folder of pictures in the graph's folder, with a link that leads out of it. */

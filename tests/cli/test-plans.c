@@ -120,6 +120,8 @@ test_transfer_table (void)
   g_assert_cmpstr (strstr (head, "\"loss\":"), !=, strstr (all, "\"loss\":"));
   cli_expect (2, "has no node “nix” for --head", "transfer", path, "--weights", "donor/weights.safetensors", "--head",
               "nix");
+  cli_expect (1, "has no weights in “ema”", "transfer", path, "--weights", "donor/weights.safetensors#ema", "--head",
+              "scores");
   cli_expect (1, "There is no file “nowhere.st”", "transfer", path, "--weights", "nowhere.st", "--head", "scores");
   cli_expect (2, "It needs --head", "transfer", path, "--weights", "nowhere.st");
   cli_expect (2, "--samples takes numbers", "transfer", path, "--weights", "nowhere.st", "--head", "scores",

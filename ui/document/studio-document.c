@@ -1,4 +1,5 @@
 /* The document's core: inference, scene, selection, and the order in which its parts are called. */
+#include "engine/core/loom-file.h"
 #include "engine/graph/loom-digest.h"
 #include "ui/document/studio-document-private.h"
 #include "ui/layout/studio-layout.h"
@@ -71,8 +72,10 @@ find_training_faults (StudioDocument *self, LoomFaults *faults)
   if (spec->weights != NULL && folder != NULL)
     {
       g_autofree char *path = g_canonicalize_filename (spec->weights, folder);
+      const char *set;
+      g_autofree char *file = loom_file_of_set (path, &set);
 
-      if (!g_file_test (path, G_FILE_TEST_EXISTS))
+      if (!g_file_test (file, G_FILE_TEST_EXISTS))
         loom_faults_add (faults, LOOM_ERROR_IO, loom_element_line (train), NULL, "weights",
                          "<train>: The file “%s” with initial weights does not exist.", spec->weights);
     }
