@@ -130,6 +130,26 @@ adam_vector (V p, V mean, V second, const float *c)
   return p - step;
 }
 
+/* p, g, m, v and, with amsgrad, vmax: 16 elements each, of which those in `lanes` are there. */
+static inline __attribute__ ((always_inline)) void
+adam_16 (const Common_f *common, float *p, const float *g, float *m, float *v, float *vmax, __mmask16 lanes)
+{
+  const float *c = common->c;
+  const V old = (V)_mm512_maskz_loadu_ps (lanes, p);
+  const V d = (V)_mm512_maskz_loadu_ps (lanes, g) * common->scale + common->decay * old;
+  const V mean = c[1] * (V)_mm512_maskz_loadu_ps (lanes, m) + (1 - c[1]) * d;
+  V second = c[2] * (V)_mm512_maskz_loadu_ps (lanes, v) + (1 - c[2]) * d * d;
+
+  _mm512_mask_storeu_ps (m, lanes, (__m512)mean);
+  _mm512_mask_storeu_ps (v, lanes, (__m512)second);
+  if (vmax != NULL)
+    {
+      second = (V)_mm512_max_ps (_mm512_maskz_loadu_ps (lanes, vmax), (__m512)second);
+      _mm512_mask_storeu_ps (vmax, lanes, (__m512)second);
+    }
+  _mm512_mask_storeu_ps (p, lanes, (__m512)adam_vector (old * common->shrink, mean, second, c));
+}
+
 /* Pieces of p, g, m, v and, with amsgrad, vmax: [n] each. Elements after the last whole vector are computed like those
  * in it, so that their place changes no bit. */
 static void
@@ -140,24 +160,17 @@ adam_chunk (void *context, const CpuChunk *chunk)
   float *const *list = chunk->list;
   float *p = list[0] + chunk->at, *g = list[1] + chunk->at, *m = list[2] + chunk->at, *v = list[3] + chunk->at;
   float *vmax = call->self->adam.amsgrad ? list[4] + chunk->at : NULL;
+  const int64_t whole = chunk->n / 16 * 16;
 
-  for (int64_t i = 0; i < chunk->n; i += 16)
-    {
-      const __mmask16 lanes = chunk->n - i >= 16 ? 0xffff : (__mmask16)((1u << (chunk->n - i)) - 1);
-      const V old = (V)_mm512_maskz_loadu_ps (lanes, p + i);
-      const V d = (V)_mm512_maskz_loadu_ps (lanes, g + i) * common.scale + common.decay * old;
-      const V mean = common.c[1] * (V)_mm512_maskz_loadu_ps (lanes, m + i) + (1 - common.c[1]) * d;
-      V second = common.c[2] * (V)_mm512_maskz_loadu_ps (lanes, v + i) + (1 - common.c[2]) * d * d;
-
-      _mm512_mask_storeu_ps (m + i, lanes, (__m512)mean);
-      _mm512_mask_storeu_ps (v + i, lanes, (__m512)second);
-      if (vmax != NULL)
-        {
-          second = (V)_mm512_max_ps (_mm512_maskz_loadu_ps (lanes, vmax + i), (__m512)second);
-          _mm512_mask_storeu_ps (vmax + i, lanes, (__m512)second);
-        }
-      _mm512_mask_storeu_ps (p + i, lanes, (__m512)adam_vector (old * common.shrink, mean, second, common.c));
-    }
+  if (vmax == NULL)
+    for (int64_t i = 0; i < whole; i += 16)
+      adam_16 (&common, p + i, g + i, m + i, v + i, NULL, 0xffff);
+  else
+    for (int64_t i = 0; i < whole; i += 16)
+      adam_16 (&common, p + i, g + i, m + i, v + i, vmax + i, 0xffff);
+  if (whole < chunk->n)
+    adam_16 (&common, p + whole, g + whole, m + whole, v + whole, vmax != NULL ? vmax + whole : NULL,
+             (__mmask16)((1u << (chunk->n - whole)) - 1));
 }
 #else
 /* Pieces of p, g, m, v and, with amsgrad, vmax: [n] each. */

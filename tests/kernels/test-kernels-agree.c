@@ -223,6 +223,39 @@ test_conv_relu_nan (void)
   machine_close (&cpu);
 }
 
+/* An element of Adam's step has the same bits in a whole vector as after the last one. */
+static void
+test_adam_places (void)
+{
+  Machine cpu = machine_open (loom_backend_cpu (), 1);
+  guint n = 0;
+
+  for (guint i = 0; i < samples->len; i++)
+    {
+      const Sample *s = g_ptr_array_index (samples, i);
+      const int lists = SAMPLE_ATTRS (s, LoomAdamAttrs).amsgrad ? 5 : 4;
+      float **inputs;
+      Result result;
+
+      if (!g_str_equal (s->primitive, "adam_step") || SAMPLE_ATTRS (s, LoomAdamAttrs).n != 1)
+        continue;
+      inputs = sample_inputs (s);
+      for (int l = 0; l < lists; l++)
+        for (int e = 0; e < 37; e++)
+          inputs[l][e] = 0.1F + (float)(l + 1) * (float)(e % 32) / 7;
+      result = sample_run (&cpu, s, inputs, LOOM_F32, LOOM_LAYOUT_PLAIN, -1);
+      g_assert_cmpint (result.status, ==, LOOM_STATUS_OK);
+      for (int o = 0; o < s->n_out; o++)
+        for (int e = 32; e < 37; e++)
+          g_assert_cmpfloat (result.out[o][e], ==, result.out[o][e - 32]);
+      result_clear (&result);
+      inputs_free (s, inputs);
+      n++;
+    }
+  g_assert_cmpuint (n, >, 0);
+  machine_close (&cpu);
+}
+
 TEST_FILE (argc, argv)
 {
   int result;
@@ -238,6 +271,7 @@ TEST_FILE (argc, argv)
   g_test_add_func ("/kernels/refusals", test_refusals);
   g_test_add_func ("/kernels/conv-relu-nan", test_conv_relu_nan);
   g_test_add_func ("/kernels/attention-nan", test_attention_nan);
+  g_test_add_func ("/kernels/adam-places", test_adam_places);
   result = g_test_run ();
   for (Way way = 0; way < N_WAYS; way++)
     g_clear_pointer (&reports[way], report_free);
