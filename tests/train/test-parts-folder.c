@@ -216,6 +216,7 @@ test_opening (void)
   g_autoptr (GError) error = NULL;
   LoomTransfer *transfer = NULL;
   LiveChanges replay = { NULL };
+  g_autoptr (GArray) begins = g_array_new (FALSE, FALSE, sizeof (guint));
   RunOpening opening;
   Bench b;
 
@@ -230,6 +231,7 @@ test_opening (void)
                           .checkpoints = &b.checkpoints,
                           .replay = &replay,
                           .transfer = &transfer,
+                          .begins = begins,
                           .notes = &b.base.notes };
   options.out = folder;
   g_assert_true (run_opening_do (&opening, &options, &error));
