@@ -502,7 +502,7 @@ count_scope (LoomNet *net, const NetScope *scope, const NetEnvironment *argument
       if (scope->name == NULL && (total > NET_MAX_NODES || *visits > NET_MAX_NODES))
         {
           loom_net_fault (net, local->element, local->path, LOOM_ERROR_SCHEMA, "repeat",
-                          "The graph expands to more than 1,000,000 nodes here. Lower repeat.");
+                          "The graph expands to more than 200,000 nodes here. Lower repeat.");
           return NET_MAX_NODES + 1.0;
         }
     }

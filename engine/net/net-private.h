@@ -310,7 +310,7 @@ void loom_net_find_ends (const NetScope *scope, const guint *local_of_child, Net
 
 /* net-expand.c, net-connect.c: connects the nodes of an instance and of the instances in it. */
 /* Maximum number of nodes of a net. */
-#define NET_MAX_NODES 1000000
+#define NET_MAX_NODES 200000 /* of about 1 KB each; with program and plan of 6 */
 void loom_net_expand (LoomNet *net);
 /* Makes the nodes of one local node of an instance. */
 void loom_net_expand_local (LoomNet *net, NetInstance *instance, guint local);

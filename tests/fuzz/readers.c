@@ -298,7 +298,12 @@ static const char *const costs_words[]
     = { "[", "]", "=", "\n", "measured", "choices", "1e309", "-1", "nan", "conv2d f32", NULL };
 
 const FuzzReader fuzz_plain_readers[] = {
-  { "graph", run_graph, FUZZ_WORDS, { "graphs/lessons .xml", "tests/recipe/bad .xml" }, .words = graph_words },
+  { "graph",
+    run_graph,
+    FUZZ_WORDS,
+    { "graphs/lessons .xml", "tests/recipe/bad .xml" },
+    .words = graph_words,
+    .most_mb = FUZZ_NET_MB },
   { "lecture",
     run_lecture,
     FUZZ_WORDS,

@@ -37,6 +37,7 @@ struct _FuzzReader
 };
 
 #define FUZZ_MOST_MB    3
+#define FUZZ_NET_MB     260 /* 200,000 nodes */
 #define FUZZ_PICTURE_MB 420 /* 100 million pixels */
 #define FUZZ_MULTIPLE   64
 #define FUZZ_PACKED     1100 /* deflate packs 1032 bytes into one */
