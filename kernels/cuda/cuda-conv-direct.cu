@@ -206,14 +206,14 @@ direct_free (LoomKernel *base)
   free (self);
 }
 
-/* Images may have any layout, the filter and its gradient are plain. */
+/* Images may have any layout, the filter and its gradient are plain; no residual is added. */
 bool
 cuda_direct_takes (const LoomKernelSpec *spec)
 {
   const LoomTensorDesc *w = strcmp (spec->primitive, "conv2d_weight_grad") == 0 ? &spec->out[0] : &spec->in[1];
 
-  return all_of_dtype (spec->in, spec->n_in, LOOM_F32) && all_of_dtype (spec->out, spec->n_out, LOOM_F32)
-         && w->layout == LOOM_LAYOUT_PLAIN;
+  return spec->n_in <= LOOM_CONV_RESIDUAL && all_of_dtype (spec->in, spec->n_in, LOOM_F32)
+         && all_of_dtype (spec->out, spec->n_out, LOOM_F32) && w->layout == LOOM_LAYOUT_PLAIN;
 }
 
 static LoomStatus
