@@ -284,7 +284,7 @@ void loom_net_check_stages (LoomNet *net);
 LoomFault *loom_net_fault (LoomNet *net, const LoomElement *element, const char *path, LoomErrorCode code,
                            const char *port, const char *format, ...) G_GNUC_PRINTF (6, 7);
 /* Interns a string until the process ends, because programs and events name nodes after their net is freed. No GQuark:
- * its table is copied for every 2,048 new strings, which would take gigabytes for a graph of a million nodes. */
+ * its table is copied for every 2,048 new strings, which would take gigabytes for a large graph. */
 const char *loom_net_intern (const char *text);
 const char *loom_net_join (LoomNet *net, const char *path, const char *id); /* interned */
 
